@@ -400,6 +400,8 @@ if (withoutBrowser !== false) {
     })
     await page.getByRole('button', { name: 'Save' }).click()
     await page.locator('[inert] .cm-content').waitFor()
+    await page.keyboard.type('no JSON')
+    t.notMatch(await editor.textContent(), /no JSON/)
     released.resolve()
     await eventually(
       'the statement is gone',

@@ -333,6 +333,7 @@ if (withoutBrowser !== false) {
       t.equal(await key.inputValue(), 'anna')
       released.resolve()
       await dialog.getByText('is taken').waitFor()
+      await key.and(page.locator(':focus')).waitFor()
       await page.keyboard.type('-other')
       t.equal(await key.inputValue(), 'anna-other')
 

@@ -415,6 +415,7 @@ if (withoutBrowser !== false) {
     await admin.call('POST', '/buckets', { name: 'limited' })
     await admin.call('POST', '/buckets/limited/objects/upload?key=small.bin', 'x')
     await admin.call('PATCH', '/config/browser', { settings: { upload_max_size: '1KiB' } })
+    t.teardown(() => admin.call('PATCH', '/config/browser', { settings: { upload_max_size: null } }))
     writeFileSync(join(folder, 'large.bin'), randomBytes(2048))
     const { page } = await browser.open(t, {}, /413 POST .*upload/)
     await signIn(page, '/buckets/limited')
@@ -426,7 +427,6 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'small.bin', exact: true }).waitFor()
     await page.waitForTimeout(1500)
     t.equal(await page.getByText('interrupted').count(), 0)
-    await admin.call('PATCH', '/config/browser', { settings: { upload_max_size: null } })
   })
 
   t.test(

@@ -22,6 +22,7 @@ import { useHarmlessDrops } from '../parts/drops.ts'
 import { notifyFailure } from '../parts/failure.tsx'
 import { Name } from '../parts/name.tsx'
 import { secretsInTurn } from '../parts/secrets-in-turn.ts'
+import { isUnderWay } from '../parts/under-way.ts'
 import { hasUnsaved } from '../parts/unsaved-forms.ts'
 import { uploadQueue } from '../parts/uploads/queue.ts'
 import { replacing } from '../parts/uploads/replacing.ts'
@@ -210,6 +211,7 @@ type Loss = keyof typeof texts.navigation.signOutLosses
 const losses = (): Loss[] => [
   ...(uploadQueue.isBusy ? (['uploads'] as const) : []),
   ...(hasUnsaved() ? (['unsaved'] as const) : []),
+  ...(isUnderWay() ? (['underWay'] as const) : []),
 ]
 
 function useSignOut() {
@@ -218,7 +220,6 @@ function useSignOut() {
   const [lost, setLost] = useState<readonly Loss[]>([])
   const leave = async () => {
     replacing.discard()
-    secretsInTurn.discard()
     await uploadQueue.discard({ isAbandoned: true })
     try {
       await signOut()
@@ -226,6 +227,7 @@ function useSignOut() {
       // The cookie is the server's to take: who is not told stays signed in for whoever comes next.
       if (!(error instanceof Problem && error.status === 401)) return notifyFailure(error)
     }
+    secretsInTurn.discard()
     queryClient.clear()
     queryClient.setQueryData(sessionQuery.queryKey, null)
     await router.navigate({ to: '/sign-in' })

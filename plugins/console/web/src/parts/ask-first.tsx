@@ -1,6 +1,7 @@
 /** A question that a change waits for: what it would do, and whether to go on. */
-import { type ReactNode, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { ConfirmDeletion } from './confirm-deletion.tsx'
+import { useIsGone } from './gone.ts'
 
 export interface AskedFirst {
   readonly title: string
@@ -19,8 +20,21 @@ export function useAskFirst() {
   const [waiting, setWaiting] = useState<readonly Asked[]>([])
   const [asked] = waiting
   const count = useRef(0)
-  const ask = (question: AskedFirst): Promise<boolean> =>
-    new Promise(answer => setWaiting(all => [...all, { ...question, answer, id: count.current++ }]))
+  const isGone = useIsGone()
+  const unanswered = useRef(waiting)
+  unanswered.current = waiting
+  // Where nobody can answer any more, nobody wants it.
+  useEffect(
+    () => () => {
+      for (const { answer } of unanswered.current) answer(false)
+    },
+    [],
+  )
+  const ask = (question: AskedFirst): Promise<boolean> => {
+    if (isGone.current) return Promise.resolve(false)
+    const id = count.current++
+    return new Promise(answer => setWaiting(all => [...all, { ...question, answer, id }]))
+  }
   const question = asked !== undefined && (
     <ConfirmDeletion
       // The next question is another dialog.

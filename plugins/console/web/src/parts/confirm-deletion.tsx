@@ -6,7 +6,7 @@ import { texts } from '../texts/index.ts'
 import { notifyFailure, ProblemAlert } from './failure.tsx'
 import { useFocusBack } from './focus-back.ts'
 import { useIsGone } from './gone.ts'
-import { Unsaved } from './unsaved.tsx'
+import { underWay } from './under-way.ts'
 
 export interface ConfirmDeletionProps {
   readonly title: string
@@ -32,11 +32,12 @@ export function ConfirmDeletion(props: ConfirmDeletionProps) {
   // It may be closed while it is done, which stops nothing.
   const isClosed = useIsGone()
   const deletion = useMutation({
-    async mutationFn() {
-      const outcome = await onConfirm()
-      await onDone?.().catch(error => notifyFailure(error, texts.problems.doneButStale))
-      return outcome
-    },
+    mutationFn: () =>
+      underWay(async () => {
+        const outcome = await onConfirm()
+        await onDone?.().catch(error => notifyFailure(error, texts.problems.doneButStale))
+        return outcome
+      }),
     onSuccess: outcome => {
       if (outcome !== 'stay' && outcome !== 'declined' && !isClosed.current) onClose()
     },
@@ -57,7 +58,6 @@ export function ConfirmDeletion(props: ConfirmDeletionProps) {
         <Stack>
           {deletion.error !== null && <ProblemAlert error={deletion.error} />}
           {children}
-          <Unsaved isDirty={deletion.isPending} isQuiet isSent={() => true} />
           {typed !== undefined && (
             <TextInput
               label={texts.common.typeToConfirm(typed)}

@@ -24,6 +24,10 @@ export function useFocusKept(isInert: boolean): void {
   }, [isInert])
 }
 
+/** As far as its dialog or page. */
 function* ancestors(element: Element): Generator<Element> {
-  for (let one = element.parentElement; one !== null; one = one.parentElement) yield one
+  for (let one = element.parentElement; one !== null && one.localName !== 'main'; one = one.parentElement) {
+    yield one
+    if (one.getAttribute('role') === 'dialog') return
+  }
 }

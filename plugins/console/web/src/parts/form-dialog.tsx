@@ -8,8 +8,9 @@ import { useBesideFields } from './beside-fields.ts'
 import { Conflict } from './conflict.tsx'
 import { notifyFailure } from './failure.tsx'
 import { FormModal } from './form-modal.tsx'
-import { notifyDone, useIsGone } from './gone.ts'
+import { notifyDone, notifyNotDone, useIsGone } from './gone.ts'
 import { SentFields } from './sent-fields.tsx'
+import { underWay } from './under-way.ts'
 import { Unsaved } from './unsaved.tsx'
 
 export interface FormDialogProps {
@@ -54,13 +55,14 @@ export function FormDialog({
   const sending = useMutation({
     mutationFn: () => {
       isSending.current = true
-      return onSubmit(() => !isClosed.current)
+      return underWay(() => onSubmit(() => !isClosed.current))
     },
     onSuccess: outcome => {
       form?.setErrors({})
-      if (outcome === 'stay' || outcome === 'declined') return
-      if (isClosed.current) notifyDone(title)
-      else onClose()
+      if (!isClosed.current) {
+        if (outcome !== 'stay' && outcome !== 'declined') onClose()
+      } else if (outcome === 'declined') notifyNotDone(title)
+      else notifyDone(title)
     },
     onError(error) {
       if (isClosed.current) notifyFailure(error, title)

@@ -19,5 +19,9 @@ export function useIsGone(): RefObject<boolean> {
 export const notifyGoesOn = (title: string): void =>
   void notifications.show({ color: 'blue', message: texts.common.goesOn(title) })
 
+/** For what needed an answer that nobody could give any more. */
+export const notifyNotDone = (title: string): void =>
+  void notifications.show({ color: 'orange', message: texts.common.isNotDone(title) })
+
 export const notifyDone = (title: string): void =>
   void notifications.show({ color: 'teal', message: texts.common.isDone(title) })

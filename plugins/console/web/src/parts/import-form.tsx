@@ -9,7 +9,7 @@ import { ConfirmDeletion } from './confirm-deletion.tsx'
 import { notifyFailure, ProblemAlert } from './failure.tsx'
 import { notifyDone, useIsGone } from './gone.ts'
 import { SentFields } from './sent-fields.tsx'
-import { Unsaved } from './unsaved.tsx'
+import { underWay } from './under-way.ts'
 
 const words = texts.tools
 
@@ -53,16 +53,19 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
       if (agreed === undefined) return { result: looked, isOther: false }
       // Others may have changed something since: only what was shown is done.
       if (JSON.stringify(looked) !== JSON.stringify(agreed)) return { result: looked, isOther: true }
-      const result = await send({ ...request, dryRun: false })
-      await queryClient.invalidateQueries()
-      return { result, isOther: false }
+      return underWay(async () => {
+        const result = await send({ ...request, dryRun: false })
+        await queryClient.invalidateQueries()
+        return { result, isOther: false }
+      })
     },
     onSuccess({ result, isOther }) {
       if (isOther && isGone.current) notifyFailure(new Error(words.isOther), words.importTitle)
       else if (!result.dryRun && isGone.current) notifyDone(words.importTitle)
     },
     onError(error, agreed) {
-      if (agreed !== undefined && isGone.current) notifyFailure(error, words.importTitle)
+      // A question that was confirmed tells it itself.
+      if (agreed !== undefined && isGone.current && mode !== 'replace') notifyFailure(error, words.importTitle)
     },
   })
   const { result, isOther = false } = sending.data ?? {}
@@ -106,7 +109,6 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
           />
         </SimpleGrid>
       </SentFields>
-      <Unsaved isDirty={sending.isPending && sending.variables !== undefined} isQuiet isSent={() => true} />
       <Group gap="xs">
         <Button
           variant="default"

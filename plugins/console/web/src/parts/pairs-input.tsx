@@ -63,8 +63,8 @@ export function PairsInput(props: PairsInputProps) {
                 placeholder={texts.common.name}
                 value={name}
                 flex={1}
-                // It would be left out, which may let a rule apply to more than was meant.
-                required
+                // It would be left out.
+                required={text !== ''}
                 {...describedBy(errorId(index), flawOf(index) !== undefined)}
                 onInvalid={event => {
                   event.preventDefault()

@@ -22,3 +22,9 @@ export function objectOf(pairs: readonly Pair[], path = ''): Record<string, stri
   }
   return object
 }
+
+/** What all have to be so that a rule applies: an empty one is refused, for without it the rule would apply to more than was meant. */
+export function conditionsOf(pairs: readonly Pair[], path: string): Record<string, string> {
+  if (pairs.some(([name]) => name.trim() === '')) throw problemAt(path, texts.pairs.nameless)
+  return objectOf(pairs, path)
+}

@@ -30,8 +30,7 @@ export function Unsaved({ isDirty, isQuiet = false, isSent = () => false, words 
     // Whose session has ended has to sign in, whatever is not saved.
     shouldBlockFn: ({ current, next }) =>
       isLost() && !next.pathname.endsWith('/sign-in') && !(staysInTabs && next.pathname === current.pathname),
-    // Nobody is told there.
-    enableBeforeUnload: () => isDirty,
+    enableBeforeUnload: isLost,
     withResolver: true,
   })
   useEffect(() => {

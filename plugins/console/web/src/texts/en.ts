@@ -79,6 +79,7 @@ export const en = {
       'Somebody else has changed it since you opened it. What you typed is still here: copy what you need, then load what is stored now.',
     unsaved: 'Not saved yet.',
     goesOn: (title: string) => `“${title}” goes on: closing it does not call it off. A message says how it ends.`,
+    isNotDone: (title: string) => `“${title}” was not done: there was a question, and its dialog was closed.`,
     isDone: (title: string) => `“${title}” is done.`,
     leaveTitle: 'Leave without saving?',
     leaveText: 'What you have changed here is not saved, and is lost when you leave.',
@@ -99,6 +100,7 @@ export const en = {
     add: (of: string) => `Add ${of}`,
     remove: (of: string, index: number) => `Remove ${of} ${index}`,
     twice: (name: string) => `${name} is there twice: leave one of them.`,
+    nameless: 'One has no name: type one, or remove it.',
   },
   otherUser: {
     title: (user: string) => `You are signed in as ${user} now`,
@@ -135,6 +137,7 @@ export const en = {
     signOutLosses: {
       uploads: 'What has not arrived yet is cancelled.',
       unsaved: 'What you have changed here is not saved, and is lost when you sign out.',
+      underWay: 'A change is on its way to the server: nothing will tell you how it ended.',
     },
     skip: 'Skip to the content',
   },

@@ -9,7 +9,7 @@ import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useNames } from '../../parts/names-input.tsx'
 import { NumberInput } from '../../parts/number-input.tsx'
 import { useOpenedSections } from '../../parts/opened-sections.ts'
-import { objectOf, type Pair, pairsOf } from '../../parts/pairs.ts'
+import { conditionsOf, type Pair, pairsOf } from '../../parts/pairs.ts'
 import { PairsInput } from '../../parts/pairs-input.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
@@ -87,8 +87,8 @@ function ruleOf({ id, effect, priority, principals, actions, match, conditions, 
         ...(timeWindow.to !== '' && { to: timeWindow.to }),
       },
     }),
-    ...(headers.length > 0 && { headers: objectOf(headers) }),
-    ...(captureEquals.length > 0 && { captureEquals: objectOf(captureEquals) }),
+    ...(headers.length > 0 && { headers: conditionsOf(headers, '/conditions/headers') }),
+    ...(captureEquals.length > 0 && { captureEquals: conditionsOf(captureEquals, '/conditions/captureEquals') }),
   }
   return {
     id: id.trim(),

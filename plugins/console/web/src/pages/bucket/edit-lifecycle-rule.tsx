@@ -6,7 +6,7 @@ import { BytesInput } from '../../parts/bytes-input.tsx'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { NumberInput } from '../../parts/number-input.tsx'
-import { objectOf, type Pair, pairsOf } from '../../parts/pairs.ts'
+import { conditionsOf, type Pair, pairsOf } from '../../parts/pairs.ts'
 import { PairsInput } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
 import { bucketQuery } from '../objects/queries.ts'
@@ -72,7 +72,7 @@ function ruleOf(values: Values): LifecycleRule {
   const { expiredObjectDeleteMarker, noncurrentDays, newerNoncurrentVersions } = values
   // A number to keep belongs to the days after which the others go: it would be lost.
   if (newerNoncurrentVersions !== '' && noncurrentDays === '') throw problemAt('/noncurrentDays', texts.common.missing)
-  const tags = objectOf(values.tags, '/filter/tags')
+  const tags = conditionsOf(values.tags, '/filter/tags')
   const filter = {
     ...(prefix !== '' && { prefix }),
     ...(Object.keys(tags).length > 0 && { tags }),

@@ -46,7 +46,9 @@ export function DeadLetters({ id, onClose }: DeadLettersProps) {
         ? words.retried(queued, id)
         : queued > 0
           ? words.retriedWaiting(queued, id, reason)
-          : words.retriedNone
+          : 'ids' in which
+            ? words.retriedNone
+            : reason
       tell(isSent, message, 'ids' in which ? 0 : left)
       await refresh()
     },
@@ -70,6 +72,8 @@ export function DeadLetters({ id, onClose }: DeadLettersProps) {
         <ListPage
           title={words.deadTitle(id)}
           queryKey={['dead-letters', id]}
+          // What is sent again may be given up again at once.
+          refetchInterval={listMs}
           load={async ({ cursor, signal }) => {
             const page = await call('listNotifyDeadLetters', { params: { id }, query: { cursor, limit: 100 }, signal })
             setSeen(page)
@@ -113,6 +117,8 @@ export function DeadLetters({ id, onClose }: DeadLettersProps) {
     </Drawer>
   )
 }
+
+const listMs = 5000
 
 /** `later`: how many were given up since the list was read. */
 function tell(isDone: boolean, message: string, later: number): void {

@@ -9,6 +9,7 @@ import { withRetries } from '../../api/retries.ts'
 import { useAskFirst } from '../../parts/ask-first.tsx'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { useIsGone } from '../../parts/gone.ts'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { sameKey } from '../../parts/same-key.ts'
@@ -50,14 +51,22 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
   const [isCut, setCut] = useState(false)
   // Nobody waits any more: what the server does not get now, it does not get in an hour.
   const [closed] = useState(() => new AbortController())
-  useEffect(() => () => closed.abort(), [closed])
+  const isClosed = useIsGone()
   const isAway = useRef(false)
+  // What is under way goes on. While the server is away there is nothing under way.
+  useEffect(
+    () => () => {
+      if (isAway.current) closed.abort()
+    },
+    [closed],
+  )
   const tellAway = (isSo: boolean) => {
     isAway.current = isSo
+    if (isSo && isClosed.current) closed.abort()
     setCut(isSo)
   }
   const untilItArrives: UntilItArrives = async work => {
-    if (closed.signal.aborted && isAway.current) throw problemOfNetwork()
+    if (closed.signal.aborted) throw problemOfNetwork()
     const result = await withRetries(closed.signal, work, async () => tellAway(true))
     tellAway(false)
     return result

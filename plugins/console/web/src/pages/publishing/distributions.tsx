@@ -116,7 +116,7 @@ function DeleteDistribution({
   ...rest
 }: { id: string } & Pick<ConfirmDeletionProps, 'onConfirm' | 'onDone' | 'onClose'>) {
   // The list may be old. It is read again once this one is gone, and this is not.
-  const { data, error, isFetchedAfterMount, isFetching } = useQuery({
+  const { data, error, isFetchedAfterMount, isFetching, refetch } = useQuery({
     queryKey: ['distribution', id, 'shadowed'],
     queryFn: ({ signal }) => call('getDistribution', { params: { id }, signal }),
     staleTime: 0,
@@ -129,7 +129,7 @@ function DeleteDistribution({
       isReady={isFetchedAfterMount && !isFetching && data !== undefined}
       {...rest}
     >
-      {error !== null && <ProblemAlert error={error} />}
+      {error !== null && <ProblemAlert error={error} onRetry={refetch} />}
       {data !== undefined &&
         [...afterwards(data), texts.publishing.bucketStays].map(sentence => (
           <Text key={sentence} size="sm">

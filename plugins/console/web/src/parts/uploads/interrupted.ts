@@ -150,12 +150,12 @@ export class InterruptedUploads {
   #write(): void {
     this.#timer = undefined
     const changed = [...this.#changed.values()]
-    const cancelled = this.#ended
+    const ended = this.#ended
     this.#changed.clear()
     this.#ended = new Set()
     void this.#after(async () => {
-      await writeEntries(changed.filter(entry => !cancelled.has(idOf(entry))))
-      await removeEntries(changed.filter(entry => cancelled.has(idOf(entry))))
+      await writeEntries(changed.filter(entry => !ended.has(idOf(entry))))
+      await removeEntries(changed.filter(entry => ended.has(idOf(entry))))
     })
   }
 
