@@ -1,6 +1,7 @@
-import { Button, Checkbox, Stack, Text, TextInput } from '@mantine/core'
-import { IconPlayerStop, IconPlus } from '@tabler/icons-react'
+import { Alert, Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core'
+import { IconAlertTriangle, IconCheck, IconPlayerStop, IconPlus } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -15,7 +16,7 @@ import { State } from '../../parts/names.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
-import { redundancyQuery, serverInfoQuery } from '../overview/queries.ts'
+import { type Drive, redundancyQuery, serverInfoQuery } from '../overview/queries.ts'
 import { HealJob, type Job, jobsMs, modeOf, scopeOf } from './heal-job.tsx'
 
 export function Healing() {
@@ -24,6 +25,7 @@ export function Healing() {
   const [opened, setOpened] = useState<Job>()
   const info = useQuery({ ...serverInfoQuery, enabled: useMay('admin:ServerInfo') })
   const isSingle = info.data?.mode === 'snsd'
+  const lost = info.data?.nodes.flatMap(({ disks }) => disks.filter(({ state }) => state !== 'online')) ?? []
   // What a job has found or healed is told when it ends.
   const redundancy = useQuery({
     ...redundancyQuery,
@@ -40,12 +42,17 @@ export function Healing() {
         title={texts.operate.healing}
         actions={
           !isSingle && (
-            <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setStarting(true)}>
+            <Button
+              // No job brings a drive back.
+              variant={lost.length > 0 ? 'default' : 'filled'}
+              leftSection={<IconPlus size={16} aria-hidden />}
+              onClick={() => setStarting(true)}
+            >
               {texts.operate.startHeal}
             </Button>
           )
         }
-        head={redundancy.data !== undefined && <Redundancy ledger={redundancy.data} />}
+        head={redundancy.data !== undefined && <Redundancy ledger={redundancy.data} lost={lost} />}
         queryKey={['heal']}
         refetchInterval={jobsMs}
         load={({ cursor, signal }) => call('listHealJobs', { query: { cursor }, signal })}
@@ -60,19 +67,48 @@ export function Healing() {
   )
 }
 
-function Redundancy({ ledger }: { ledger: Answer<'getRedundancy'> }) {
+/** `lost`: drives that are to be brought back or replaced before anything can be rebuilt on them. */
+function Redundancy({ ledger, lost }: { ledger: Answer<'getRedundancy'>; lost: readonly Drive[] }) {
   const { summary, records, belowRecords, isFull, failingRecords } = ledger
-  const whole = records === 0 ? 100 : ((records - belowRecords) / records) * 100
+  const isAtRisk = lost.length > 0 || failingRecords > 0
+  const color = isFull ? 'teal' : isAtRisk ? 'red' : 'orange'
+  const label = texts.operate.complete(records - belowRecords, records)
+  const Icon = isFull ? IconCheck : IconAlertTriangle
   return (
-    <Stack gap={4}>
-      <Text>{summary}</Text>
-      <ProgressBar value={whole} color={isFull ? 'teal' : 'orange'} aria-label={summary} />
-      {failingRecords > 0 && (
-        <Text size="sm" c="dimmed">
-          {texts.operate.findLost}
+    <Alert color={color} icon={<Icon aria-hidden />} role={isFull ? 'status' : 'alert'}>
+      <Stack gap="xs">
+        <Text size="sm" {...(!isFull && { fw: 600 })}>
+          {summary}
         </Text>
-      )}
-    </Stack>
+        {/* Of damage that only a job has found the numbers do not tell yet. */}
+        {records > 0 && isFull === (belowRecords === 0) && (
+          <Stack gap={4}>
+            <Text size="sm">{label}</Text>
+            <ProgressBar value={((records - belowRecords) / records) * 100} color={color} aria-label={label} />
+          </Stack>
+        )}
+        {failingRecords > 0 && <Text size="sm">{texts.operate.findLost}</Text>}
+        {lost.length > 0 && (
+          <Group gap="xs">
+            {lost.map(({ endpoint, path }) => (
+              <Button
+                key={endpoint}
+                component={Link}
+                to="/drives"
+                {...({ search: { replace: path } } as object)}
+                variant="default"
+                size="xs"
+                h="auto"
+                py={6}
+                styles={{ label: { whiteSpace: 'normal', overflowWrap: 'anywhere', lineHeight: 1.4 } }}
+              >
+                {texts.drives.replace(path)}
+              </Button>
+            ))}
+          </Group>
+        )}
+      </Stack>
+    </Alert>
   )
 }
 

@@ -83,6 +83,8 @@ export const operate = {
   failed: 'Failed',
   started: 'Started',
   ended: 'Ended',
+  complete: (complete: number, all: number) =>
+    `${formatCount(complete)} of ${counted(all, 'version or part is', 'versions and parts are')} stored with full redundancy`,
   findLost: 'Start a heal job, and open it in the list: it names what it could not heal.',
   jobTitle: (scope: string) => `Heal job: ${scope}`,
   mode: 'How',
