@@ -39,11 +39,21 @@ if (withoutBrowser !== false) {
     await becomes('offline')
     await admin.call('POST', '/buckets/data/objects/upload?key=a.bin', 'x'.repeat(1_000_000))
 
-    await signIn(page, '/')
+    const guide = page.getByRole('dialog', { name: `Replace ${lost!.path}` })
+    await signIn(page, '/healing')
+    const ledger = page.getByRole('alert').filter({ hasText: '1 of 4 drives cannot be read.' })
+    await ledger.getByText('0 of 1 version or part is stored with full redundancy').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await ledger.getByRole('link', { name: `Replace ${lost!.path}` }).click()
+    await guide.waitFor()
+    await page.keyboard.press('Escape')
+    await guide.waitFor({ state: 'detached' })
+    await page.getByText('1 more drive of this set may fail without loss.').waitFor()
+    t.equal(await page.getByRole('columnheader', { name: 'Rebuilt' }).count(), 0, 'nothing is rebuilt')
+    await page.getByRole('link', { name: 'Overview' }).click()
     // They are folders of one disk here.
     await page.getByRole('alert').getByText('are on one file system: if it is lost, all of them are lost').waitFor()
     await page.getByRole('link', { name: new RegExp(`^${lost!.path} is offline`) }).click()
-    const guide = page.getByRole('dialog', { name: `Replace ${lost!.path}` })
     // Objects of less redundancy have one shard of parity.
     const spare = guide.getByText(
       'No other drive of this set may fail meanwhile: every further one takes data out of reach',
@@ -85,6 +95,7 @@ if (withoutBrowser !== false) {
     await first.waitFor({ state: 'detached' })
     const row = page.getByRole('row', { name: new RegExp(`^${lost!.path} `) })
     await row.getByText('online').waitFor()
+    await page.getByText('Any 2 drives of this set may fail at a time without loss.').waitFor()
     // Used and free are the whole, but for what a file system keeps for root; this one may keep nothing.
     const { total, used, free } = (await drives())[1]!
     t.equal(

@@ -10,7 +10,7 @@ export interface Column<Item> {
   /** Set for the last column: it has buttons, and its title is hidden. */
   readonly isActions?: boolean
   readonly render: (item: Item) => ReactNode
-  /** Whether the caller may know it of this item; a column that he may know of none is left out. Absent: always. */
+  /** Whether there is such a thing of this item, and the caller may know it; a column that has it of none is left out. Absent: always. */
   readonly isKnown?: (item: Item) => boolean
 }
 

@@ -11,8 +11,8 @@ import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { Section } from '../../parts/section.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
-import { type Drive, redundancyQuery, serverInfoQuery } from '../overview/queries.ts'
-import { progressOf, redundancyOf, Whole } from './rebuild.tsx'
+import { type Drive, redundancyQuery, type ServerInfo, serverInfoQuery } from '../overview/queries.ts'
+import { progressOf, redundancyOf, type SetRedundancy, Whole } from './rebuild.tsx'
 import { ReplaceGuide } from './replace-guide.tsx'
 
 const words = texts.drives
@@ -50,6 +50,7 @@ export function DrivesPage() {
             title={`${texts.overview.pool(pool.index)}, ${texts.overview.setDrives(set.index, set.online, set.drives, set.healing)}`}
             {...(set.state !== 'ok' && { hint: texts.overview.setState(pool.index, set.index, set.state) })}
           >
+            <MayFail of={pool} set={set} redundancy={ofSet(pool.index, set.index)} />
             <Whole redundancy={ofSet(pool.index, set.index)} />
             <ItemTable
               label={`${texts.overview.pool(pool.index)}, ${texts.overview.set(set.index)}`}
@@ -85,11 +86,14 @@ function columnsOf(onReplace: (drive: Drive) => void): Column<Drive>[] {
     { title: texts.common.state, render: drive => <DriveState drive={drive} /> },
     {
       title: words.used,
-      // What the file system keeps for itself nobody can use either.
-      render: ({ free, total }) => total > 0 && <Used used={total - free} total={total} />,
+      render: drive => drive.total > 0 && <Used drive={drive} />,
     },
-    { title: words.free, isNumber: true, render: drive => drive.total > 0 && <Free drive={drive} /> },
-    { title: words.progress, render: drive => <Rebuilt drive={drive} /> },
+    { title: words.free, isNumber: true, render: ({ total, free }) => total > 0 && formatBytes(free) },
+    {
+      title: words.progress,
+      render: drive => <Rebuilt drive={drive} />,
+      isKnown: ({ healingProgress }) => healingProgress !== undefined,
+    },
     {
       title: texts.common.actions,
       isActions: true,
@@ -114,21 +118,58 @@ function DriveState({ drive: { state, error, healing } }: { drive: Drive }) {
   )
 }
 
-function Used({ used, total }: { used: number; total: number }) {
-  const label = words.usedOf(formatBytes(used), formatBytes(total))
-  const full = (used / total) * 100
+/** What the file system keeps for itself nobody can use either: it is told apart, and counts as used. */
+function Used({ drive: { total, used, free } }: { drive: Drive }) {
+  const taken = total - free
+  const label = words.usedOf(formatBytes(taken), formatBytes(total))
+  const reserved = words.reserved(formatBytes(taken - used))
+  const color = taken / total > 0.9 ? 'red' : 'cyan'
   return (
     <Stack gap={2} miw={120}>
       <Text size="sm">{label}</Text>
-      <ProgressBar value={full} size="sm" color={full > 90 ? 'red' : 'cyan'} aria-label={label} />
+      <ProgressBar
+        value={(used / total) * 100}
+        size="sm"
+        color={color}
+        aria-label={label}
+        {...(taken > used && { more: { value: ((taken - used) / total) * 100, label: reserved } })}
+      />
+      {taken > used && (
+        <Text size="xs" c="dimmed">
+          {reserved}
+        </Text>
+      )}
     </Stack>
   )
 }
 
-/** Used, free and what the file system keeps for itself are the size of it. */
-function Free({ drive: { total, used, free } }: { drive: Drive }) {
-  const reserved = total - used - free
-  return <Titled name={formatBytes(free)} note={reserved > 0 ? words.reserved(formatBytes(reserved)) : ''} />
+interface MayFailProps {
+  readonly of: ServerInfo['pools'][number]
+  readonly set: ServerInfo['pools'][number]['erasureSets'][number]
+  readonly redundancy: SetRedundancy | undefined
+}
+
+/** How many drives of a set may still fail. */
+function MayFail({ of: { parity, reducedParity }, set: { drives, offline, healing }, redundancy }: MayFailProps) {
+  const missing = offline + healing
+  // Of what lacks shards though all drives work it is not known how many more it may lose.
+  if (parity > 0 && missing === 0 && redundancy?.isFull === false) return null
+  const left = parity - missing
+  const text =
+    parity === 0
+      ? words.mayNotFail(drives)
+      : left < 0
+        ? words.outOfReach
+        : missing === 0
+          ? words.mayFail(left)
+          : words.moreMayFail(left)
+  // Where the others are out of reach, these are as well.
+  const isLess = reducedParity < parity && left >= 0
+  return (
+    <Text size="sm" {...(left <= 0 && { fw: 600 })}>
+      {text} {isLess && words.reducedMayFail(Math.max(0, reducedParity - missing))}
+    </Text>
+  )
 }
 
 function Rebuilt({ drive }: { drive: Drive }) {

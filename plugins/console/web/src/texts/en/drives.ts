@@ -1,9 +1,14 @@
 /** Drives, and how a failed one is replaced. */
 import { counted } from '../counted.ts'
 
+const moreMayFail = (count: number) =>
+  count === 0
+    ? 'No other drive of this set may fail meanwhile: every further one takes data out of reach.'
+    : `${count} more ${count === 1 ? 'drive' : 'drives'} of this set may fail without loss.`
+
 export const drives = {
   title: 'Drives',
-  hint: 'A set keeps an object while no more of its drives fail at a time than the object has parity.',
+  hint: 'What is stored lies on sets of drives. Each set says how many of its drives may fail.',
   ofAllSets: (summary: string) => `Of all sets together: ${summary}`,
   path: 'Drive',
   place: 'Place',
@@ -24,10 +29,17 @@ export const drives = {
   guideTitle: (path: string) => `Replace ${path}`,
   alone:
     'It is the only drive of its set: what is on it cannot be rebuilt from others. Restore it from a backup to a new drive.',
-  maySpare: (count: number) =>
+  mayNotFail: (drives: number) =>
+    `No parity: if ${drives === 1 ? 'this drive' : 'one of these drives'} fails, what is on it is lost. Keep a backup.`,
+  mayFail: (count: number) =>
+    `Any ${count === 1 ? 'one drive' : `${count} drives`} of this set may fail at a time without loss.`,
+  moreMayFail,
+  reducedMayFail: (count: number) =>
     count === 0
-      ? 'No other drive of this set may fail meanwhile: every further one takes data out of reach.'
-      : `${count} more ${count === 1 ? 'drive' : 'drives'} of this set may fail without loss. Wait until this one is rebuilt before you replace the next.`,
+      ? 'Objects of the class REDUCED_REDUNDANCY bear the loss of none.'
+      : `Objects of the class REDUCED_REDUNDANCY bear the loss of ${count}.`,
+  maySpare: (count: number) =>
+    `${moreMayFail(count)}${count === 0 ? '' : ' Wait until this one is rebuilt before you replace the next.'}`,
   /** Objects of REDUCED_REDUNDANCY decide: it is not known whether there are any. */
   othersSpare: (count: number) =>
     count === 0
