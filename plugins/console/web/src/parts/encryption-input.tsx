@@ -1,6 +1,7 @@
 /** How new objects of a bucket are encrypted. */
-import { NativeSelect, Stack, TextInput } from '@mantine/core'
+import { Anchor, NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { call, callTagged, type Tagged } from '../api/client.ts'
 import type { Answer } from '../api/operations.ts'
 import { useMay } from '../app/signed-in.ts'
@@ -35,7 +36,7 @@ export function EncryptionInput({ label, value, errors = {}, onChange }: Encrypt
           ...choice,
           disabled: hasNoKey && choice.value !== 'none' && choice.value !== algorithm,
         }))}
-        {...(hasNoKey && { description: texts.bucket.noEncryptionKey })}
+        {...(hasNoKey && { description: <NoKey /> })}
         value={algorithm}
         error={errors.algorithm}
         onChange={event => onChange({ algorithm: event.currentTarget.value as Encryption['algorithm'] } as Encryption)}
@@ -49,6 +50,17 @@ export function EncryptionInput({ label, value, errors = {}, onChange }: Encrypt
         />
       )}
     </Stack>
+  )
+}
+
+function NoKey() {
+  return (
+    <>
+      {texts.bucket.noEncryptionKey}{' '}
+      <Anchor component={Link} to="/keys" inherit>
+        {texts.bucket.toEncryptionKeys}
+      </Anchor>
+    </>
   )
 }
 

@@ -1,10 +1,12 @@
-import { Alert, Button, Skeleton, TextInput } from '@mantine/core'
+import { Alert, Anchor, Button, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
+import { Copyable } from '../../parts/copyable.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -12,7 +14,9 @@ import { formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
+import { Section } from '../../parts/section.tsx'
 import { texts } from '../../texts/index.ts'
+import { keyTexts } from '../../texts/keys.ts'
 import { kmsStatusQuery } from '../overview/queries.ts'
 import { problemOf } from './problem.ts'
 import { Reseal } from './reseal.tsx'
@@ -30,32 +34,39 @@ export function Keys() {
     <ProblemAlert error={status.error} onRetry={() => status.refetch()} isStale={status.data !== undefined} />
   )
   if (status.data === undefined) return failure || <Skeleton h={120} />
-  const { configured } = status.data
+  if (!status.data.configured) {
+    return (
+      <Stack>
+        <Title order={1} size="h2">
+          {texts.keys.title}
+        </Title>
+        {failure || <Status status={status.data} />}
+        {/* What is encrypted with a key that is missing needs that one. */}
+        {problemOf(status.data) === undefined && <FirstKey />}
+      </Stack>
+    )
+  }
   return (
     <>
       <ListPage
         title={texts.keys.title}
         actions={
-          configured && (
-            <>
-              {mayReseal && (
-                <Button variant="default" onClick={() => setResealing(true)}>
-                  {texts.keys.reseal}
-                </Button>
-              )}
-              {mayCreate && (
-                <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setCreating(true)}>
-                  {texts.keys.create}
-                </Button>
-              )}
-            </>
-          )
+          <>
+            {mayReseal && (
+              <Button variant="default" onClick={() => setResealing(true)}>
+                {texts.keys.reseal}
+              </Button>
+            )}
+            {mayCreate && (
+              <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setCreating(true)}>
+                {texts.keys.create}
+              </Button>
+            )}
+          </>
         }
         head={failure || <Status status={status.data} />}
         queryKey={['kms-keys']}
-        load={async ({ cursor, signal }) =>
-          configured ? call('listKmsKeys', { query: { cursor }, signal }) : { items: [] }
-        }
+        load={({ cursor, signal }) => call('listKmsKeys', { query: { cursor }, signal })}
         columns={columns}
         idOf={({ id }) => id}
         none={texts.keys.none}
@@ -75,9 +86,30 @@ function Status({ status }: { status: Answer<'getKmsStatus'> }) {
       </Alert>
     )
   }
-  if (!status.configured) return <Alert color="gray">{texts.keys.notConfigured}</Alert>
+  if (!status.configured) return <Alert color="blue">{texts.keys.notConfigured}</Alert>
   return <Alert color="teal">{texts.keys.works(status.backend, status.formerKeys)}</Alert>
 }
+
+/** On a server without keys. */
+function FirstKey() {
+  const words = keyTexts.firstKey
+  return (
+    <Section title={words.title}>
+      <Text size="sm">{words.text}</Text>
+      <Copyable label={words.command} text={masterKeyCommand} />
+      <Text size="sm">{words.restart}</Text>
+      <Text size="sm">
+        {words.buckets}{' '}
+        <Anchor component={Link} to="/buckets" inherit>
+          {texts.buckets.title}
+        </Anchor>
+      </Text>
+      <Text size="sm">{words.server}</Text>
+    </Section>
+  )
+}
+
+const masterKeyCommand = 'echo "SVC_KMS_SECRET_KEY=default:$(openssl rand -base64 32)"'
 
 const columns: Column<Key>[] = [
   { title: texts.common.name, render: ({ id }) => id },

@@ -30,8 +30,8 @@ export const bucket = {
     `${stored} are stored, more than that: with this quota nothing more can be written until enough is deleted.`,
   encryption: 'Default encryption',
   encryptions: { none: 'none', AES256: 'with keys of this server (SSE-S3)', 'aws:kms': 'with a named key (SSE-KMS)' },
-  noEncryptionKey:
-    'This server has no encryption keys: start it with SVC_KMS_SECRET_KEY or with a key server (SVC_KMS_…), which the page “Encryption keys” shows then.',
+  noEncryptionKey: 'This server has no encryption keys.',
+  toEncryptionKeys: 'How to give it one',
   key: 'Key',
   lock: 'Object lock',
   lockOn: 'Versions can be protected from deletion',

@@ -256,8 +256,7 @@ export const keys = {
     ...(counts.failed > 0 ? [`${formatCount(counts.failed)} failed: ${counts.firstError}`] : []),
   ],
   default: 'default',
-  notConfigured:
-    'No key server and no SVC_KMS_SECRET_KEY is configured: objects are not encrypted with keys of their own.',
+  notConfigured: 'This server has no encryption keys: it can store no object encrypted with keys of its own.',
   works: (backend: string, former: number) =>
     `Keys work (${backend}). The running server has ${former === 0 ? 'no former key' : counted(former, 'former key')}.`,
   fails: (backend: string, error: string) => `Keys do not work (${backend}): ${error}`,
