@@ -35,7 +35,7 @@ export function Effective({ inspection }: { inspection: Inspection }) {
           [words.behavior, behaviorOf(policy.behavior)],
           [words.object, `${bucket}/${key}`],
           // Its parts stand on lines of their own.
-          [words.cacheKey, cacheKey.replaceAll('\n', ' ')],
+          [words.cacheKey, cacheKey.replaceAll('\n', ' '), 'id'],
           whetherOn(policy),
           [words.policy, words.from(policy.policyName, levelOf(policy.policyLevel))],
           [words.browsers, policy.cacheControl],

@@ -284,9 +284,9 @@ function Details({ details }: { details: ObjectDetails }) {
           [texts.objects.contentLanguage, details.contentLanguage],
           [texts.objects.contentDisposition, details.contentDisposition],
           [texts.objects.cacheControl, details.cacheControl],
-          [texts.objects.etag, details.etag],
-          [texts.objects.version, details.versionId],
-          [texts.objects.checksum, details.checksum && `${details.checksumAlgorithm} ${details.checksum}`],
+          [texts.objects.etag, details.etag, 'id'],
+          [texts.objects.version, details.versionId, 'id'],
+          [texts.objects.checksum, details.checksum && `${details.checksumAlgorithm} ${details.checksum}`, 'id'],
           [texts.objects.encryption, details.encryption?.type ?? texts.objects.notEncrypted],
         ]}
       />

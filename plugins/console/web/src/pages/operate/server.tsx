@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { S3Place } from '../../api/session.ts'
 import { useSignedIn } from '../../app/signed-in.ts'
 import { Copyable } from '../../parts/copyable.tsx'
-import { Facts } from '../../parts/facts.tsx'
+import { type Fact, Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { environmentOf } from '../../parts/s3-environment.ts'
@@ -44,24 +44,23 @@ export function Server() {
   )
 }
 
-function factsOf(
-  { nodes, tls, kms, telemetry, ...info }: ServerInfo,
-  s3: S3Place | undefined,
-): [string, string | undefined][] {
+function factsOf({ nodes, tls, kms, telemetry, ...info }: ServerInfo, s3: S3Place | undefined): Fact[] {
   return [
     [words.version, info.commit === '' ? info.version : `${info.version} (${info.commit})`],
     [words.build, info.buildDate === 'unknown' ? undefined : info.buildDate],
     [words.started, formatDate(info.startedAt)],
-    ...nodes.map(({ endpoint, state }): [string, string] => [words.node, `${endpoint}: ${words.states[state]}`]),
+    ...nodes.map(({ endpoint, state }): Fact => [words.node, `${endpoint}: ${words.states[state]}`]),
     [words.mode, words.modes[info.mode]],
-    [texts.secrets.endpoint, s3?.endpoint],
-    [texts.secrets.region, info.region],
-    [words.deployment, info.deploymentId],
+    [texts.secrets.endpoint, s3?.endpoint, 'id'],
+    [texts.secrets.region, info.region, 'id'],
+    [words.deployment, info.deploymentId, 'id'],
     [words.tls, tls.enabled ? words.tlsOn(tls.minVersion) : words.tlsOff(securePortsOf(nodes))],
-    ...tls.certificates.map(({ name, domains, notAfter }): [string, string] => [
-      words.certificate(name),
-      words.until(domains.join(', '), notAfter && formatDate(notAfter)),
-    ]),
+    ...tls.certificates.map(
+      ({ name, domains, notAfter }): Fact => [
+        words.certificate(name),
+        words.until(domains.join(', '), notAfter && formatDate(notAfter)),
+      ],
+    ),
     [words.encryption, kms.configured ? kms.backend : words.noEncryption],
     [words.telemetry, telemetry.enabled ? telemetry.endpoint : words.telemetryOff],
   ]
