@@ -55,7 +55,7 @@ export function Settings() {
             >
               {words.whole}
             </Button>
-            <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setDialog('add')}>
+            <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setDialog('add')}>
               {words.add}
             </Button>
           </Group>
@@ -71,7 +71,6 @@ export function Settings() {
           value={section}
           onChange={setSection}
           variant="contained"
-          chevronPosition="left"
           // What is changed in a section that is closed again is still asked about.
           keepMountedMode="display-none"
         >
@@ -79,15 +78,18 @@ export function Settings() {
             instancesOf(subsystem, [...Object.keys(values), ...added]).map(name => (
               <Accordion.Item key={name} value={name}>
                 <Accordion.Control>
-                  <Group gap="xs">
-                    <Text fw={600}>{name}</Text>
+                  <Group gap="0 var(--mantine-spacing-xs)">
+                    <Text fw={600}>{words.titleOf(name)}</Text>
+                    <Text size="sm" c="dimmed">
+                      {name}
+                    </Text>
                     {name.includes(':') && values[name]?.enable === 'off' && (
                       <State text={texts.common.disabled} is="neutral" />
                     )}
-                    <Text size="sm" c="dimmed">
-                      <Prose text={subsystem.description} />
-                    </Text>
                   </Group>
+                  <Text size="sm" c="dimmed">
+                    <Prose text={subsystem.description} />
+                  </Text>
                 </Accordion.Control>
                 <Accordion.Panel>
                   <SubsystemForm

@@ -1,6 +1,17 @@
 /** Subsystems of the configuration. */
 import { formatCount } from '../../parts/format.ts'
 
+/** What people call them; plugins may bring others. */
+const titles: Readonly<Record<string, string>> = {
+  access: 'Public access',
+  api: 'S3 API',
+  browser: 'Console',
+  logger: 'Log',
+  ratelimit: 'Rate limits',
+  scanner: 'Background work',
+}
+const targets: Readonly<Record<string, string>> = { audit: 'Audit target', notify: 'Event target' }
+
 export const settings = {
   title: 'Settings',
   noDefault: 'no default',
@@ -26,8 +37,16 @@ export const settings = {
   lockOutConfirm: 'Yes, limit it',
   lockOutText: (requests: number) =>
     `The console is limited like every client of the Admin API. A page of it sends up to ${requests} requests at once: where fewer are let in (the burst; where that is 0, the limit itself), pages do not open, or only in part, this one included. The command svcctl admin config reset ALIAS ratelimit takes the limits back. A burst of ${requests} or more keeps the console usable.`,
-  add: 'Add target',
-  addTitle: 'Add target',
+  /** Of a subsystem, or of one of several of its kind: the kind of a target, and its name. */
+  titleOf: (name: string) => {
+    const [kind = '', id] = name.split(':')
+    const [use = '', ...rest] = kind.split('_')
+    const words = kind.replaceAll('_', ' ')
+    const title = targets[use] ?? titles[kind] ?? words.charAt(0).toUpperCase() + words.slice(1)
+    return id === undefined ? title : `${title} ${rest.join(' ')}:${id}`
+  },
+  add: 'Add event or audit target',
+  addTitle: 'Add event or audit target',
   kind: 'Kind',
   kindOf: (name: string) => {
     const [use = '', ...kind] = name.split('_')
