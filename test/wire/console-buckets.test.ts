@@ -630,6 +630,15 @@ if (withoutBrowser !== false) {
       await versions.getByRole('row').nth(1).waitFor()
       const versionCells = versions.getByRole('row').nth(1).getByRole('cell')
       t.equal(await versions.getByRole('columnheader').count(), await versionCells.count())
+      // The row of tabs fades where it goes on.
+      for (const [left, fades] of [
+        [0, ':not([data-before])[data-after]'],
+        [60, '[data-before][data-after]'],
+        [9999, '[data-before]:not([data-after])'],
+      ] as const) {
+        await page.evaluate(`document.querySelector('[role=tablist]').scrollTo(${left}, 0)`)
+        await page.locator(`[role=tablist]${fades}`).waitFor()
+      }
       await page.goto(new URL('/buckets/photos', page.url()).href)
       const objects = page.getByRole('table', { name: 'photos' })
       await objects.getByRole('row').nth(1).waitFor()

@@ -9,10 +9,13 @@ export interface TabRowProps {
 
 export function TabRow({ chosen, tabs }: TabRowProps) {
   const row = useRef<HTMLDivElement>(null)
-  const [hasMore, setMore] = useState(false)
+  /** Whether there are tabs out of view. */
+  const [more, setMore] = useState({ before: false, after: false })
   const look = () => {
     const { scrollLeft = 0, clientWidth = 0, scrollWidth = 0 } = row.current ?? {}
-    setMore(scrollLeft + clientWidth < scrollWidth - 1)
+    const before = scrollLeft > 1
+    const after = scrollLeft + clientWidth < scrollWidth - 1
+    setMore(known => (known.before === before && known.after === after ? known : { before, after }))
   }
   // biome-ignore lint/correctness/useExhaustiveDependencies: the tab that is chosen, and how many there are, decide what is in view
   useEffect(() => {
@@ -30,7 +33,7 @@ export function TabRow({ chosen, tabs }: TabRowProps) {
     return () => observer.disconnect()
   }, [chosen, tabs.length])
   return (
-    <Tabs.List ref={row} mb="md" className="tab-row" onScroll={look} {...(hasMore && { 'data-more': true })}>
+    <Tabs.List ref={row} mb="md" className="tab-row" onScroll={look} mod={more}>
       {tabs.map(([value, label]) => (
         <Tabs.Tab key={value} value={value}>
           {label}
