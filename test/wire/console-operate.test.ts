@@ -413,6 +413,14 @@ if (skip !== false) {
       await button.and(page.locator(':focus')).waitFor()
       await refused.getByRole('cell').nth(4).click()
       await dialog.waitFor()
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      // On a phone: the operation first, the time below, and many records in a window.
+      await page.setViewportSize({ width: 360, height: 740 })
+      const boxOf = async (cell: number) => (await refused.getByRole('cell').nth(cell).boundingBox())!
+      t.ok((await boxOf(1)).y < (await boxOf(0)).y)
+      t.ok((await refused.boundingBox())!.height < 120)
+      t.same(await accessibilityFlaws(page), [])
       t.same(flaws, [])
     },
   )

@@ -9,6 +9,8 @@ export interface Column<Item> {
   readonly isNumber?: boolean
   /** Set for the last column: it has buttons, and its title is hidden. */
   readonly isActions?: boolean
+  /** Where a phone shows it in a dense table: in the line that names the row, beside the name, or across below it. Absent: in small letters at the end. */
+  readonly place?: 'name' | 'beside' | 'across'
   readonly render: (item: Item) => ReactNode
   /** Whether there is such a thing of this item, and the caller may know it; a column that has it of none is left out. Absent: always. */
   readonly isKnown?: (item: Item) => boolean
@@ -25,7 +27,7 @@ export interface ItemTableProps<Item> {
   readonly isLoading?: boolean
   /** Shows all of an item: a click on its row, or on its first cell, which is a button then. */
   readonly onOpen?: (item: Item) => void
-  /** Less space between rows, for lists that grow every second. */
+  /** Less space between rows, for lists that grow every second; a phone shows a few lines of each, without the titles of the columns. */
   readonly isDense?: boolean
   /** Pixels: a window that is wider than a phone scrolls a table that has less. */
   readonly minWidth?: number
@@ -38,7 +40,11 @@ export function ItemTable<Item>(props: ItemTableProps<Item>) {
     ({ isKnown }) => isKnown === undefined || items.length === 0 || items.some(isKnown),
   )
   return (
-    <Table.ScrollContainer className="items" minWidth={minWidth} scrollAreaProps={focusable}>
+    <Table.ScrollContainer
+      className={isDense ? 'items items-dense' : 'items'}
+      minWidth={minWidth}
+      scrollAreaProps={focusable}
+    >
       <Table
         role="table"
         aria-colcount={columns.length}
@@ -78,6 +84,7 @@ export function ItemTable<Item>(props: ItemTableProps<Item>) {
                   index={index + 1}
                   column={column}
                   item={item}
+                  isDense={isDense}
                   {...(index === 0 && onOpen !== undefined && { onOpen: () => onOpen(item) })}
                 />
               ))}
@@ -103,10 +110,12 @@ interface CellProps<Item> {
   readonly index: number
   readonly column: Column<Item>
   readonly item: Item
+  readonly isDense: boolean
   readonly onOpen?: () => void
 }
 
-function Cell<Item>({ index, column: { title, isNumber, isActions, render }, item, onOpen }: CellProps<Item>) {
+function Cell<Item>({ index, column, item, isDense, onOpen }: CellProps<Item>) {
+  const { title, isNumber, isActions, place = 'end', render } = column
   if (isActions === true) {
     return (
       <Table.Td role="cell" aria-colindex={index} className="item-actions">
@@ -120,7 +129,7 @@ function Cell<Item>({ index, column: { title, isNumber, isActions, render }, ite
     <Table.Td
       role="cell"
       aria-colindex={index}
-      data-title={title}
+      {...(isDense ? { 'data-place': place } : { 'data-title': title })}
       {...(isNumber === true && { className: 'item-number' })}
     >
       {onOpen === undefined ? (

@@ -121,9 +121,10 @@ async function exportRecords(query: object): Promise<void> {
 
 const columns: Column<Entry>[] = [
   { title: words.time, render: entry => formatMoment(entry.event_time) },
-  { title: words.operation, render: ({ api }) => api },
+  { title: words.operation, place: 'name', render: ({ api }) => api },
   {
     title: words.on,
+    place: 'across',
     // Of what is in no bucket the path says which it is.
     render: ({ bucket = '', object = '', path, tags }) => (
       <Titled
@@ -139,7 +140,7 @@ const columns: Column<Entry>[] = [
   {
     title: words.user,
     render: ({ identity }) => (
-      <span style={{ display: 'inline-block', minWidth: '6rem', maxWidth: '14rem', overflowWrap: 'anywhere' }}>
+      <span className="short-name">
         <Name>{identity.user || identity.accessKey || words.anonymous}</Name>
       </span>
     ),
@@ -147,6 +148,7 @@ const columns: Column<Entry>[] = [
   { title: words.client, render: ({ clientIp }) => clientIp },
   {
     title: words.status,
+    place: 'beside',
     render: ({ status, errorCode, tags }) => (
       <Titled
         name={

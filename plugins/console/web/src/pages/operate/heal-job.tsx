@@ -91,6 +91,7 @@ function columnsOf({ request: { dryRun } }: Job): Column<Item>[] {
   return [
     {
       title: words.item,
+      place: 'name',
       render: ({ kind, bucket, object, versionId = 'null' }) => (
         <Titled
           name={kind === 'object' ? `${bucket}/${object}` : kind === 'bucket' ? bucket : words.itemKinds[kind]}
@@ -100,6 +101,7 @@ function columnsOf({ request: { dryRun } }: Job): Column<Item>[] {
     },
     {
       title: texts.common.state,
+      place: 'beside',
       render: ({ dangling, removed, error }) => (
         <Titled
           name={

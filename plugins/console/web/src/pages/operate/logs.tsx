@@ -54,11 +54,16 @@ export function Logs() {
 const colours: Record<string, 'bad' | 'poor' | 'neutral'> = { error: 'bad', fatal: 'bad', warn: 'poor' }
 
 const columns: Column<LogLine>[] = [
-  { title: texts.operate.time, render: ({ time }) => formatTime(time) },
-  { title: texts.operate.level, render: ({ level }) => <State text={level} is={colours[level] ?? 'neutral'} /> },
-  { title: texts.operate.component, render: ({ component }) => component },
+  { title: texts.operate.time, place: 'beside', render: ({ time }) => formatTime(time) },
+  {
+    title: texts.operate.level,
+    place: 'name',
+    render: ({ level }) => <State text={level} is={colours[level] ?? 'neutral'} />,
+  },
+  { title: texts.operate.component, place: 'name', render: ({ component }) => component },
   {
     title: texts.operate.message,
+    place: 'across',
     render: ({ msg, error, ...line }) => (
       <Titled name={error === undefined ? msg : `${msg}: ${error}`} note={detailsOf(line)} />
     ),

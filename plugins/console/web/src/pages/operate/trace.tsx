@@ -57,6 +57,7 @@ const columns: Column<TraceLine>[] = [
   { title: texts.operate.time, render: ({ time }) => formatTime(time) },
   {
     title: texts.operate.status,
+    place: 'beside',
     render: ({ status, error }) => (
       <State
         text={error === undefined ? String(status) : `${status} ${error}`}
@@ -64,9 +65,10 @@ const columns: Column<TraceLine>[] = [
       />
     ),
   },
-  { title: texts.operate.operation, render: ({ operation }) => operation },
+  { title: texts.operate.operation, place: 'name', render: ({ operation }) => operation },
   {
     title: texts.operate.request,
+    place: 'across',
     render: ({ method, path }) => <div className="long-path">{`${method} ${path}`}</div>,
   },
   { title: texts.operate.duration, isNumber: true, render: ({ durationMs }) => formatSeconds(durationMs / 1000) },
