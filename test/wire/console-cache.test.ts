@@ -129,8 +129,10 @@ if (withoutBrowser !== false) {
       ],
     })
     await page.getByText(/^on \(/).waitFor()
+    await page.getByRole('button', { name: 'What counts, and where it is from' }).click()
+    await page.getByRole('row', { name: 'How long answers are fresh', exact: true }).waitFor()
     await page.getByRole('row', { name: /^Fresh for, where.* 2m distribution/ }).waitFor()
-    await page.getByRole('row', { name: /^At most 3d domain/ }).waitFor()
+    await page.getByRole('row', { name: /^Fresh for at most 3d domain/ }).waitFor()
     await page.getByLabel('Path', { exact: true }).fill('/docs/a.html')
     await page.getByRole('row', { name: /^Request headers none behaviour/ }).waitFor()
     t.same(await accessibilityFlaws(page), [])

@@ -1,7 +1,7 @@
 /** A table of items: a row each, and on a phone a card each, with the title of a column before its value. */
 import { Group, Skeleton, Table, VisuallyHidden } from '@mantine/core'
 import { IconChevronRight } from '@tabler/icons-react'
-import type { ReactNode } from 'react'
+import { Fragment, type ReactNode } from 'react'
 import { named } from './name.tsx'
 
 export interface Column<Item> {
@@ -24,6 +24,8 @@ export interface ItemTableProps<Item> {
   readonly items: readonly Item[]
   readonly columns: readonly Column<Item>[]
   readonly idOf: (item: Item) => string
+  /** The title above items that follow each other and have the same. */
+  readonly groupOf?: (item: Item) => string
   readonly isLoading?: boolean
   /** Shows all of an item: a click on its row, or on its first cell, which is a button then. */
   readonly onOpen?: (item: Item) => void
@@ -35,7 +37,7 @@ export interface ItemTableProps<Item> {
 
 /** Elements that a phone lays out as blocks are no table to a screen reader unless they say so. */
 export function ItemTable<Item>(props: ItemTableProps<Item>) {
-  const { label, items, idOf, isLoading = false, isDense = false, minWidth = 640, onOpen } = props
+  const { label, items, idOf, groupOf, isLoading = false, isDense = false, minWidth = 640, onOpen } = props
   const columns = props.columns.filter(
     ({ isKnown }) => isKnown === undefined || items.length === 0 || items.some(isKnown),
   )
@@ -76,19 +78,28 @@ export function ItemTable<Item>(props: ItemTableProps<Item>) {
                 </Table.Td>
               </Table.Tr>
             ))}
-          {items.map(item => (
-            <Table.Tr role="row" key={idOf(item)} {...(onOpen !== undefined && openBy(() => onOpen(item)))}>
-              {columns.map((column, index) => (
-                <Cell
-                  key={column.title}
-                  index={index + 1}
-                  column={column}
-                  item={item}
-                  isDense={isDense}
-                  {...(index === 0 && onOpen !== undefined && { onOpen: () => onOpen(item) })}
-                />
-              ))}
-            </Table.Tr>
+          {items.map((item, index) => (
+            <Fragment key={idOf(item)}>
+              {groupOf !== undefined && (index === 0 || groupOf(items[index - 1] as Item) !== groupOf(item)) && (
+                <Table.Tr role="row">
+                  <Table.Th role="rowheader" colSpan={columns.length}>
+                    {groupOf(item)}
+                  </Table.Th>
+                </Table.Tr>
+              )}
+              <Table.Tr role="row" {...(onOpen !== undefined && openBy(() => onOpen(item)))}>
+                {columns.map((column, index) => (
+                  <Cell
+                    key={column.title}
+                    index={index + 1}
+                    column={column}
+                    item={item}
+                    isDense={isDense}
+                    {...(index === 0 && onOpen !== undefined && { onOpen: () => onOpen(item) })}
+                  />
+                ))}
+              </Table.Tr>
+            </Fragment>
           ))}
         </Table.Tbody>
       </Table>

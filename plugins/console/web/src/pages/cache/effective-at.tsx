@@ -1,5 +1,5 @@
 /** What counts in the end at one address of a distribution, as it is stored: every field with its level. */
-import { Group, Paper, Stack, TextInput, Title } from '@mantine/core'
+import { Paper, SimpleGrid, Stack, TextInput, Title } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -30,7 +30,7 @@ export function EffectiveAt({ id, domains }: { id: string; domains: readonly str
         <Title order={2} size="h4">
           {words.effective}
         </Title>
-        <Group grow>
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
           <Suggestions
             label={words.domainName}
             data={domains.filter(each => !each.startsWith('*'))}
@@ -43,7 +43,7 @@ export function EffectiveAt({ id, domains }: { id: string; domains: readonly str
             value={place.path}
             onChange={event => setPlace({ ...place, path: event.currentTarget.value })}
           />
-        </Group>
+        </SimpleGrid>
         {inspection.error !== null && <ProblemAlert error={inspection.error} />}
         {inspection.data !== undefined && (
           <>

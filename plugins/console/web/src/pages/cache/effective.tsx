@@ -1,13 +1,13 @@
 /** What the cache would do with a request: by which policy, each field with the level that it is from, and what the nodes have. */
-import { Accordion, Code, Group, Stack, Table, Text, Title } from '@mantine/core'
+import { Accordion, Code, Group, Stack, Text, Title } from '@mantine/core'
 import type { Answer } from '../../api/operations.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { formatBytes, formatCount, formatDuration } from '../../parts/format.ts'
-import { type Column, focusable, ItemTable } from '../../parts/item-table.tsx'
+import { type Column, ItemTable } from '../../parts/item-table.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
-import { allFields, textOf, valueAt } from './fields.ts'
+import { fieldsOf, sections, textOf, valueAt } from './fields.ts'
 
 const words = cacheTexts.cacheInspect
 
@@ -48,14 +48,7 @@ export function Effective({ inspection }: { inspection: Inspection }) {
         </Title>
         <ItemTable label={words.nodes} items={nodes} columns={nodeColumns} idOf={({ node }) => node} />
       </Stack>
-      <Accordion variant="contained" keepMounted={false}>
-        <Accordion.Item value="fields">
-          <Accordion.Control>{words.fields}</Accordion.Control>
-          <Accordion.Panel>
-            <FieldOrigins policy={policy} />
-          </Accordion.Panel>
-        </Accordion.Item>
-      </Accordion>
+      <FieldOrigins policy={policy} />
     </Stack>
   )
 }
@@ -64,39 +57,50 @@ export function Effective({ inspection }: { inspection: Inspection }) {
 export const whetherOn = ({ enabled, enabledLevel }: Inspection['policy']) =>
   [words.enabled, words.from(enabled ? words.on : words.off, levelOf(enabledLevel))] as const
 
-export function FieldOrigins({ policy }: { policy: Inspection['policy'] }) {
-  const fields = policy.fields as Readonly<Record<string, string>>
+type Policy = Inspection['policy']
+
+/** Closed: it is long, and asked for one field at a time. */
+export function FieldOrigins({ policy }: { policy: Policy }) {
   return (
-    <Table.ScrollContainer minWidth={420} scrollAreaProps={focusable}>
-      <Table aria-label={words.fields} verticalSpacing={4}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{words.field}</Table.Th>
-            <Table.Th>{words.value}</Table.Th>
-            <Table.Th>{words.origin}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {allFields.map(([path, kind]) => (
-            <Table.Tr key={path}>
-              <Table.Th scope="row" fw="normal">
-                {cacheTexts.cachePolicies.fields[path]}
-              </Table.Th>
-              <Table.Td>
-                <Code style={{ overflowWrap: 'anywhere' }}>{shown(textOf(kind, valueAt(policy.policy, path)))}</Code>
-              </Table.Td>
-              <Table.Td>
-                <State
-                  text={levelOf(fields[path] ?? 'default')}
-                  is={fields[path] === undefined || fields[path] === 'default' ? 'neutral' : 'good'}
-                />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <Accordion variant="contained" keepMounted={false}>
+      <Accordion.Item value="fields">
+        <Accordion.Control>{words.fields}</Accordion.Control>
+        <Accordion.Panel>
+          <ItemTable
+            label={words.fields}
+            items={originFields}
+            columns={columnsOf(policy)}
+            idOf={({ path }) => path}
+            groupOf={({ section }) => cacheTexts.cachePolicies.sections[section]}
+            isDense
+            minWidth={420}
+          />
+        </Accordion.Panel>
+      </Accordion.Item>
+    </Accordion>
   )
+}
+
+const originFields = sections.flatMap(section => fieldsOf(section).map(([path, kind]) => ({ section, path, kind })))
+
+function columnsOf({ policy, fields }: Policy): Column<(typeof originFields)[number]>[] {
+  const originOf = (path: string) => (fields as Readonly<Record<string, string>>)[path] ?? 'default'
+  return [
+    { title: words.field, place: 'name', render: ({ path }) => cacheTexts.cachePolicies.fields[path] },
+    {
+      title: words.value,
+      render: ({ path, kind }) => (
+        <Code style={{ overflowWrap: 'anywhere' }}>{shown(textOf(kind, valueAt(policy, path)))}</Code>
+      ),
+    },
+    {
+      title: words.origin,
+      render: ({ path }) => {
+        const origin = originOf(path)
+        return <State text={levelOf(origin)} is={origin === 'default' ? 'neutral' : 'good'} />
+      },
+    },
+  ]
 }
 
 const booleans: Readonly<Record<string, string>> = { true: texts.cache.yes, false: texts.cache.no, '': words.nothing }

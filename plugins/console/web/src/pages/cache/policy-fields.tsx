@@ -88,6 +88,7 @@ const hints: Partial<Record<FieldKind, string>> = { duration: texts.cache.durati
 
 function Field({ form, name, kind, path, inherited, isReadOnly }: FieldProps) {
   const label = words.fields[name]
+  const hint = words.fieldHints[name] ?? hints[kind]
   const { value, ...props } = form.getInputProps(path)
   const placeholder = inherited === undefined ? texts.cache.inherited : placeholderOf(kind, inherited)
   if (kind === 'switch') {
@@ -124,7 +125,7 @@ function Field({ form, name, kind, path, inherited, isReadOnly }: FieldProps) {
     <TextInput
       label={label}
       placeholder={placeholder}
-      {...(hints[kind] !== undefined && { description: hints[kind] })}
+      {...(hint !== undefined && { description: hint })}
       value={value ?? ''}
       {...props}
       readOnly={isReadOnly}
