@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { PutPublicAccessBlockCommand } from '@aws-sdk/client-s3'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { eventually, retype, startConsole } from './console.ts'
+import { eventually, openPage, retype, startConsole } from './console.ts'
 import { createClient } from './sdk.ts'
 
 // Only a page that hangs takes so long.
@@ -648,6 +648,9 @@ if (withoutBrowser !== false) {
       }
       t.same(await indexesOf('columnheader'), ['1', '2', '3', '5'], 'the date has no room')
       t.same(await indexesOf('cell'), ['1', '2', '3', '5'])
+      await openPage(page, '/distributions', 'Distributions')
+      const topOf = async (name: string) => (await page.getByRole('button', { name }).boundingBox())!.y
+      t.ok((await topOf('Publish a bucket')) < (await topOf('Who answers a host')), 'what the page is for comes first')
       t.same(flaws, [])
     },
   )

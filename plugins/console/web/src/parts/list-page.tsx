@@ -67,7 +67,11 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
           {title}
         </Title>
         {/* Whoever may not see the list is offered nothing. */}
-        {!isRefused && <Group gap="xs">{actions}</Group>}
+        {!isRefused && (
+          <Group gap="xs" className="page-actions">
+            {actions}
+          </Group>
+        )}
       </Group>
       {head}
       {hasFilter && (

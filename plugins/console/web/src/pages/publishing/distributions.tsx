@@ -152,14 +152,14 @@ function afterwards({ aliases, shadowed = [] }: Answer<'getDistribution'>): stri
   ]
 }
 
-/** Buttons: which distribution answers a host, export and import. */
+/** Buttons: import and export, and which distribution answers a host. */
 function Files() {
   const [open, setOpen] = useState<'resolve' | 'import'>()
   const close = () => setOpen(undefined)
   return (
     <>
-      <Button variant="default" onClick={() => setOpen('resolve')}>
-        {texts.resolve.action}
+      <Button variant="default" leftSection={<IconUpload size={16} aria-hidden />} onClick={() => setOpen('import')}>
+        {texts.distributionArchive.import}
       </Button>
       <Button
         component="a"
@@ -170,8 +170,8 @@ function Files() {
       >
         {texts.distributionArchive.export}
       </Button>
-      <Button variant="default" leftSection={<IconUpload size={16} aria-hidden />} onClick={() => setOpen('import')}>
-        {texts.distributionArchive.import}
+      <Button variant="default" onClick={() => setOpen('resolve')}>
+        {texts.resolve.action}
       </Button>
       <Suspense>
         {open === 'resolve' && <ResolveHost onClose={close} />}
