@@ -23,6 +23,9 @@ const setStates: Readonly<Record<string, string>> = {
   unavailable: 'unavailable: what is stored in it can be neither read nor written now',
 }
 
+const moreMayFail = (spare: number) =>
+  spare === 0 ? 'no other drive may fail' : `${counted(spare, 'more drive')} may fail`
+
 export const en = {
   product: 'Console',
   common: {
@@ -55,6 +58,7 @@ export const en = {
     edit: 'Edit',
     state: 'State',
     description: 'Note',
+    details: 'Details',
     enabled: 'enabled',
     disabled: 'disabled',
     enable: 'Enable',
@@ -188,9 +192,18 @@ export const en = {
       `Set ${index + 1}: ${online} of ${drives} drives work${healing === 0 ? '' : `, ${healing} being rebuilt`}`,
     driveFree: (free: string, total: string) => `${free} of ${total} free`,
     attention: 'Needs attention',
+    drivesFailed: (names: readonly string[]) =>
+      names.length === 1 ? `Drive ${names[0]} has failed.` : `${names.length} drives have failed.`,
+    fullRedundancy: (spare: number) =>
+      `Everything is stored with full redundancy; any ${counted(spare, 'drive')} may fail.`,
+    lessRedundancy: 'All drives work. Not everything is stored with full redundancy.',
+    noRedundancy: 'All drives work. Keep a backup: a drive that fails takes its data along.',
     notTold: 'All drives work. The server does not tell now whether anything lacks redundancy.',
-    oneDrive:
-      'All drives work. There is one drive in each set: keep a backup, because a drive that fails takes its data along.',
+    allRead: (spare: number) => `Everything can be read and written; ${moreMayFail(spare)}.`,
+    notAllWritten: (spare: number) =>
+      `Everything can be read, and not everything can be written; ${moreMayFail(spare)}.`,
+    notAllRead: 'Some of what is stored may be out of reach now.',
+    someLost: 'Some of what is stored may be lost.',
     driveLost: (path: string, state: string, error: string) => `${path} is ${state}${error === '' ? '' : `: ${error}`}`,
     healing: (path: string) => `${path} is being rebuilt`,
     setState: (pool: number, set: number, state: string) =>

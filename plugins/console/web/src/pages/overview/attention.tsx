@@ -1,15 +1,16 @@
-/** The state of everything in one line, or what needs attention, the worst first. */
-import { Alert, Anchor, List, Skeleton } from '@mantine/core'
+/** The state of what is stored in one line, always, then what needs attention, the worst first. */
+import { Alert, Skeleton, Stack, Text } from '@mantine/core'
 import { IconAlertTriangle, IconCheck } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { formatBytes, formatDate } from '../../parts/format.ts'
+import { formatDate } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 import { problemOf } from '../keys/problem.ts'
 import { certificatesQuery } from '../publishing/queries.ts'
+import { type Finding, Findings } from './finding.tsx'
+import { healthOf } from './health.ts'
 import {
   auditTargetsQuery,
   kmsStatusQuery,
@@ -47,94 +48,45 @@ export function Attention() {
   if (info.error !== null) {
     return <ProblemAlert error={info.error} onRetry={() => info.refetch()} isStale={info.data !== undefined} />
   }
-  if (info.data === undefined) return <Skeleton h={56} />
-  const found = findingsOf(info.data, redundancy.data)
+  // Nor that nothing is found before it was looked for.
+  if (info.data === undefined || (redundancy.isLoading && redundancy.errorUpdateCount === 0)) return <Skeleton h={56} />
+  const { color, text, findings } = healthOf(info.data, redundancy.data, mayHeal)
   const keysProblem = keys.data && problemOf(keys.data)
   const offline = [
     ...(targets.data ?? []).map(target => ({ ...target, words: texts.events })),
     ...(auditTargets.data ?? []).map(target => ({ ...target, words: texts.auditTargets })),
   ].filter(({ enabled, online }) => enabled && !online)
-  const failing = redundancy.data?.failingRecords ?? 0
-  const ending = (certificates.data ?? []).filter(needsAttention)
-  if ([found, offline, ending].every(list => list.length === 0) && failing === 0 && keysProblem === undefined) {
-    // Nor that nothing is found before it was looked for.
-    if ([redundancy, certificates].some(query => query.isLoading && query.errorUpdateCount === 0))
-      return <Skeleton h={56} />
-    return (
-      <Alert color="teal" icon={<IconCheck aria-hidden />}>
-        {info.data.mode === 'snsd' ? texts.overview.oneDrive : (redundancy.data?.summary ?? texts.overview.notTold)}
-      </Alert>
-    )
-  }
+  const found: Finding[] = [
+    ...(keysProblem === undefined ? [] : [{ text: keysProblem, link: { to: '/keys' } }]),
+    ...certificateFindings(info.data.tls).map(text => ({ text, link: { to: '/server' } })),
+    ...(certificates.data ?? []).filter(needsAttention).map(orderedFinding),
+    ...offline.map(({ id, lastError, words }) => ({ text: words.isOffline(id, lastError), link: { to: '/events' } })),
+    ...sharedFindings(info.data),
+  ]
+  const Icon = color === 'teal' ? IconCheck : IconAlertTriangle
   return (
-    <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={texts.overview.attention} role="alert">
-      {/* Paths of drives are long, and have no space where a line could end. */}
-      <List size="sm" styles={{ itemLabel: { overflowWrap: 'anywhere' } }}>
-        {keysProblem !== undefined && (
-          <List.Item>
-            <Anchor component={Link} to="/keys" inherit>
-              {keysProblem}
-            </Anchor>
-          </List.Item>
-        )}
-        {failing > 0 && (
-          <List.Item>
-            {mayHeal ? (
-              <Anchor component={Link} to="/healing" inherit>
-                {texts.overview.mayBeLost(failing)}
-              </Anchor>
-            ) : (
-              texts.overview.mayBeLost(failing)
-            )}
-          </List.Item>
-        )}
-        {found.map(text => (
-          <List.Item key={text}>{text}</List.Item>
-        ))}
-        {ending.map(({ id, servedFor, notAfter, state, acme }) => (
-          <List.Item key={id}>
-            <Anchor component={Link} to="/certificates" inherit>
-              {texts.overview.certificate(
-                id,
-                servedFor.join(', '),
-                state === 'expired',
-                notAfter && formatDate(notAfter),
-              )}
-            </Anchor>{' '}
-            {acme?.lastError}
-          </List.Item>
-        ))}
-        {offline.map(({ id, lastError, words }) => (
-          <List.Item key={id}>
-            <Anchor component={Link} to="/events" inherit>
-              {words.isOffline(id, lastError)}
-            </Anchor>
-          </List.Item>
-        ))}
-      </List>
-    </Alert>
+    <>
+      <Alert color={color} icon={<Icon aria-hidden />}>
+        <Stack gap={4}>
+          <Text size="sm" fw={600}>
+            {text}
+          </Text>
+          <Findings findings={findings} />
+        </Stack>
+      </Alert>
+      {found.length > 0 && (
+        <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={texts.overview.attention} role="alert">
+          <Findings findings={found} />
+        </Alert>
+      )}
+    </>
   )
 }
 
-/** Sets that are not whole first: there data may be out of reach. Then drives, then what is being repaired. */
-function findingsOf(info: ServerInfo, redundancy: Answer<'getRedundancy'> | undefined): string[] {
-  const sets = info.pools.flatMap(pool =>
-    pool.erasureSets
-      .filter(({ state }) => state !== 'ok')
-      .map(set => texts.overview.setState(pool.index, set.index, set.state)),
-  )
-  const drives = info.nodes.flatMap(node => node.disks)
-  const lost = drives.filter(({ state }) => state !== 'online')
-  const rebuilt = drives.filter(({ healing }) => healing)
-  const shared = drives.filter(({ sharesFileSystem }) => sharesFileSystem).map(({ path }) => path)
-  return [
-    ...sets,
-    ...lost.map(({ path, state, error }) => texts.overview.driveLost(path, state, error)),
-    ...certificateFindings(info.tls),
-    ...redundancyFindings(redundancy, lost.length + rebuilt.length > 0),
-    ...(shared.length > 0 ? [texts.drives.sharedFileSystem(shared.join(', '))] : []),
-    ...rebuilt.map(({ path }) => texts.overview.healing(path)),
-  ]
+/** Comes last: nothing has failed. */
+function sharedFindings({ nodes }: ServerInfo): Finding[] {
+  const shared = nodes.flatMap(node => node.disks).filter(({ sharesFileSystem }) => sharesFileSystem)
+  return shared.length === 0 ? [] : [{ text: texts.drives.sharedFileSystem(shared.map(({ path }) => path).join(', ')) }]
 }
 
 type Certificate = Answer<'listCertificates'>['items'][number]
@@ -148,12 +100,11 @@ function needsAttention({ source, state, notBefore, notAfter, usedBy, servedFor,
   return leftMs < certificateDays * 86_400_000
 }
 
-/** What drives that are lost or rebuilt make incomplete is said of them; `isTold`: there are such. */
-function redundancyFindings(redundancy: Answer<'getRedundancy'> | undefined, isTold: boolean): string[] {
-  if (redundancy === undefined || redundancy.isFull) return []
-  if (redundancy.belowRecords > 0) return [belowOf(redundancy)]
-  return isTold ? [] : [redundancy.summary]
-}
+const orderedFinding = ({ id, servedFor, notAfter, state, acme }: Certificate): Finding => ({
+  text: texts.overview.certificate(id, servedFor.join(', '), state === 'expired', notAfter && formatDate(notAfter)),
+  details: acme?.lastError,
+  link: { to: '/certificates' },
+})
 
 /** Of the listeners. */
 function certificateFindings({ certificates, refusal }: ServerInfo['tls']): string[] {
@@ -164,10 +115,4 @@ function certificateFindings({ certificates, refusal }: ServerInfo['tls']): stri
       texts.server.ends(name, daysLeft, notAfter && formatDate(notAfter)),
     ),
   ]
-}
-
-/** Of what may be lost nothing says that it is being repaired. */
-function belowOf({ belowRecords, belowBytes, failingRecords }: Answer<'getRedundancy'>): string {
-  const below = texts.overview.below(belowRecords, formatBytes(belowBytes))
-  return failingRecords > 0 ? below : `${below} ${texts.overview.beingRepaired}`
 }
