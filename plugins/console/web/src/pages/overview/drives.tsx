@@ -1,16 +1,18 @@
-/** Pools, sets and drives as a picture: a box for each drive, filled as the drive is, which leads to it; of one that has failed, to its replacement. */
+/** Pools, sets and drives as a picture: a box for each drive with its name, filled as the drive is, which leads to it; of one that has failed, to its replacement. */
 import { Group, Paper, Stack, Text, Title, Tooltip } from '@mantine/core'
 import { IconDatabase, IconDatabaseOff, IconRefresh } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { formatBytes } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
+import { namesOfDrives } from './drive-names.ts'
 import { type Drive, serverInfoQuery } from './queries.ts'
 
 export function Drives() {
   const { data } = useQuery(serverInfoQuery)
   if (data === undefined) return null
   const drives = data.nodes.flatMap(node => node.disks)
+  const names = namesOfDrives(drives)
   return (
     <Paper withBorder p="md">
       <Stack gap="sm">
@@ -26,9 +28,9 @@ export function Drives() {
                   .filter(({ poolIdx, setIdx }) => poolIdx === pool.index && setIdx === set.index)
                   .sort((a, b) => a.diskIdx - b.diskIdx)
                   .map(drive => (
-                    <DriveBox key={drive.endpoint} drive={drive} />
+                    <DriveBox key={drive.endpoint} drive={drive} name={names.get(drive.path)!} />
                   ))}
-                <Text size="sm" c="dimmed">
+                <Text size="sm" {...(set.online < set.drives ? { c: 'red', fw: 600 } : { c: 'dimmed' })}>
                   {texts.overview.setDrives(set.index, set.online, set.drives, set.healing)}
                 </Text>
               </Group>
@@ -40,7 +42,7 @@ export function Drives() {
   )
 }
 
-function DriveBox({ drive }: { drive: Drive }) {
+function DriveBox({ drive, name }: { drive: Drive; name: string }) {
   const { path, state, error, healing, total, free } = drive
   const isOnline = state === 'online'
   const description = isOnline
@@ -53,13 +55,18 @@ function DriveBox({ drive }: { drive: Drive }) {
       <Text
         component={Link}
         to="/drives"
-        className="drive-slot"
+        className="drive"
         c={isOnline ? (healing ? 'orange' : 'teal') : 'red'}
         aria-label={description}
         {...(!(isOnline && !healing) && ({ search: { replace: path } } as object))}
       >
-        <div className="drive-fill" style={{ height: `${full}%` }} />
-        <Icon size={20} aria-hidden />
+        <div className="drive-slot">
+          <div className="drive-fill" style={{ height: `${full}%` }} />
+          <Icon size={20} aria-hidden />
+        </div>
+        <div className="drive-name">
+          <bdi>{name}</bdi>
+        </div>
       </Text>
     </Tooltip>
   )

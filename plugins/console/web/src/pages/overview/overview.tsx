@@ -1,4 +1,4 @@
-import { Grid, Stack, Title } from '@mantine/core'
+import { Stack, Title } from '@mantine/core'
 import { useMay } from '../../app/signed-in.ts'
 import { texts } from '../../texts/index.ts'
 import { Attention } from './attention.tsx'
@@ -13,16 +13,14 @@ export function Overview() {
       <Title order={1} size="h2">
         {texts.overview.title}
       </Title>
-      {maySeeServer && <Attention />}
+      {maySeeServer && (
+        <>
+          <Attention />
+          <Drives />
+        </>
+      )}
       <Figures />
       {useMay('admin:Prometheus') && <Charts />}
-      {maySeeServer && (
-        <Grid>
-          <Grid.Col span={12}>
-            <Drives />
-          </Grid.Col>
-        </Grid>
-      )}
     </Stack>
   )
 }
