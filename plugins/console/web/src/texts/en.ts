@@ -183,6 +183,7 @@ export const en = {
     noData: 'Nothing to show for the last hour. A measurement is taken every ten seconds.',
     noRequests: 'No request in the last hour, or since the server started.',
     noErrors: 'No error in the last hour, or since the server started.',
+    nothingStored: 'Nothing is stored.',
     noRequestsHint:
       'What this console itself does is not counted here: send a request with an S3 client, for example `aws s3 ls`, or open a published domain.',
     drives: 'Drives',
@@ -192,6 +193,8 @@ export const en = {
       `Set ${index + 1}: ${online} of ${drives} drives work${healing === 0 ? '' : `, ${healing} being rebuilt`}`,
     driveFree: (free: string, total: string) => `${free} of ${total} free`,
     attention: 'Needs attention',
+    noBucket: 'Objects are stored in buckets, and there is none yet.',
+    firstBucket: 'Create your first bucket',
     drivesFailed: (names: readonly string[]) =>
       names.length === 1 ? `Drive ${names[0]} has failed.` : `${names.length} drives have failed.`,
     fullRedundancy: (spare: number) =>

@@ -5,6 +5,7 @@ import { Attention } from './attention.tsx'
 import { Charts } from './charts.tsx'
 import { Drives } from './drives.tsx'
 import { Figures } from './figures.tsx'
+import { FirstBucket } from './first-bucket.tsx'
 
 export function Overview() {
   const maySeeServer = useMay('admin:ServerInfo')
@@ -19,6 +20,7 @@ export function Overview() {
           <Drives />
         </>
       )}
+      <FirstBucket />
       <Figures />
       {useMay('admin:Prometheus') && <Charts />}
     </Stack>
