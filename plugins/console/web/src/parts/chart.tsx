@@ -18,6 +18,14 @@ const words = texts.chart
 const colours = ['#0c8599', '#e8590c', '#7048e8', '#2f9e44']
 const height = 140
 const dotsMax = 10
+/** Of a server that has just started no whole hour is drawn. */
+const leastSeconds = 600
+
+/** Between the lines of the grid: sizes are told in powers of 1024, and what is counted comes in whole numbers. */
+const steps = {
+  binary: Array.from({ length: 60 }, (_, power) => 2 ** power),
+  whole: Array.from({ length: 15 }, (_, power) => [1, 2, 5].map(digit => digit * 10 ** power)).flat(),
+}
 
 const hour = (seconds: number) => formatClock(new Date(seconds * 1000))
 
@@ -28,9 +36,10 @@ export interface ChartProps {
   readonly label: string
   readonly lines: readonly Line[]
   readonly format: (value: number) => string
+  readonly step?: keyof typeof steps | undefined
 }
 
-export function Chart({ label, lines, format }: ChartProps) {
+export function Chart({ label, lines, format, step }: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const { ref, width } = useElementSize()
   const scheme = useComputedColorScheme('light')
@@ -48,7 +57,12 @@ export function Chart({ label, lines, format }: ChartProps) {
         scales: { y: { range: (_, min, max) => [Math.min(0, min ?? 0), (max || 1) * 1.1] } },
         axes: [
           { ...axis, space: 76, size: 28, values: (_, ticks) => ticks.map(hour) },
-          { ...axis, size: 64, values: (_, ticks) => distinct(ticks.map(format)) },
+          {
+            ...axis,
+            size: 64,
+            values: (_, ticks) => distinct(ticks.map(format)),
+            ...(step && { incrs: steps[step] }),
+          },
         ],
         series: [
           { value: (_: uPlot, seconds: number | null | undefined) => (seconds == null ? '–' : hour(seconds)) },
@@ -66,26 +80,34 @@ export function Chart({ label, lines, format }: ChartProps) {
       dataOf(lines),
       place.current,
     )
-    // Where nobody points at a time the legend has the last one. The library clears it when it has drawn, and when the pointer leaves.
+    // Where nobody points at a time the legend has the last values. The library clears it when it has drawn, and when the pointer leaves.
     let timer: ReturnType<typeof setTimeout> | undefined
     const last = lastMeasured(plot.data)
+    const time = plot.root.querySelector<HTMLElement>('.u-legend .u-series')!
     const showLast = () => {
+      time.style.display = 'none'
       timer = setTimeout(() => last >= 0 && plot.setLegend({ idx: last }))
     }
     showLast()
     plot.over.addEventListener('mouseleave', showLast)
+    plot.over.addEventListener('mouseenter', () => {
+      time.style.display = ''
+    })
     return () => {
       clearTimeout(timer)
       plot.destroy()
     }
-  }, [lines, format, width, scheme])
+  }, [lines, format, step, width, scheme])
+  const highest = lines.filter(line => !isHighestLast(line)).flatMap(line => highestOf(line, format))
   return (
     // Until it is drawn anew a chart is as wide as the window was before: that must not widen the page.
     <Box ref={ref} style={{ overflow: 'hidden' }}>
       <div ref={place} role="img" aria-label={`${label}. ${lines.map(line => summaryOf(line, format)).join('; ')}`} />
-      <Text size="xs" c="dimmed" className="numbers">
-        {words.highest(lines.flatMap(line => highestOf(line, format)).join(' · '))}
-      </Text>
+      {highest.length > 0 && (
+        <Text size="xs" c="dimmed" className="numbers">
+          {words.highest(highest.join(' · '))}
+        </Text>
+      )}
     </Box>
   )
 }
@@ -97,6 +119,12 @@ const lastMeasured = ([times, ...lines]: uPlot.AlignedData): number =>
 type Format = ChartProps['format']
 
 const measuredOf = ({ points }: Line) => points.flatMap(([time, value]) => (value === null ? [] : [{ time, value }]))
+
+/** Then the legend tells it already. */
+function isHighestLast(line: Line): boolean {
+  const values = measuredOf(line).map(({ value }) => value)
+  return values.at(-1) === values.reduce((highest, value) => Math.max(highest, value), Number.NEGATIVE_INFINITY)
+}
 
 /** A list with the text of the highest value; empty if there is none. */
 function highestOf(line: Line, format: Format): string[] {
@@ -119,5 +147,10 @@ function dataOf(lines: readonly Line[]): uPlot.AlignedData {
     points.map(([time]) => time),
     points.map(([, value]) => value),
   ]) as unknown as uPlot.AlignedData[]
-  return tables.length === 1 ? tables[0]! : uPlot.join(tables)
+  const [times, ...values] = tables.length === 1 ? tables[0]! : uPlot.join(tables)
+  // What was before the first measurement is left out.
+  const first = Array.from(times).findIndex(
+    (time, index) => values.some(each => each[index] != null) || time >= times.at(-1)! - leastSeconds,
+  )
+  return [times, ...values].map(each => Array.from(each!).slice(first)) as uPlot.AlignedData
 }

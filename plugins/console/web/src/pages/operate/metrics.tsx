@@ -131,7 +131,12 @@ function FamilyChart({ family }: { family: Family }) {
       )}
       {data !== undefined && !isEmpty && (
         <>
-          <Chart label={words.chart(name)} lines={data.lines} format={format} />
+          <Chart
+            label={words.chart(name)}
+            lines={data.lines}
+            format={format}
+            step={family.unit === 'bytes' && isMeasured(family, fn) ? 'binary' : undefined}
+          />
           {data.count > linesMax && (
             <Text size="sm" c="dimmed">
               {words.rest(linesMax)}
@@ -144,9 +149,12 @@ function FamilyChart({ family }: { family: Family }) {
 }
 
 /** Values of a histogram are numbers of observations, whatever it measures. */
-function formatOf({ type, unit }: Family, fn: Fn): (value: number) => string {
-  const isMeasured = type !== 'histogram' || fn === 'quantile'
-  const format = !isMeasured
+/** In its unit. Other functions of a histogram count. */
+const isMeasured = ({ type }: Family, fn: Fn) => type !== 'histogram' || fn === 'quantile'
+
+function formatOf(family: Family, fn: Fn): (value: number) => string {
+  const { unit } = family
+  const format = !isMeasured(family, fn)
     ? formatNumber
     : unit === 'bytes'
       ? formatBytes

@@ -1,7 +1,7 @@
 /** The last hour: requests, errors, latency, traffic. */
 import { Paper, SimpleGrid, Skeleton, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { Chart } from '../../parts/chart.tsx'
+import { Chart, type ChartProps } from '../../parts/chart.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes, formatCount, formatNumber, formatSeconds, perSecond } from '../../parts/format.ts'
 import { Prose } from '../../parts/prose.tsx'
@@ -12,8 +12,11 @@ interface Panel {
   readonly title: string
   readonly series: readonly Series[]
   readonly format: (value: number) => string
-  /** Of requests: `idle` where none has come, which a line at 0 would not say. */
-  readonly of?: 'requests' | 'idle'
+  readonly step?: ChartProps['step']
+  /** Where all is 0 a sentence says more than a line. */
+  readonly isIdleAtZero?: boolean
+  /** Of requests nothing is measured until one has come. */
+  readonly isOfRequests?: boolean
   /** The sentence where there was none. */
   readonly nothing?: string
   /** What follows that sentence. */
@@ -28,7 +31,8 @@ const ofDistributions = { isOptional: true } as const
 const panels: readonly Panel[] = [
   {
     title: words.requests,
-    of: 'idle',
+    isOfRequests: true,
+    isIdleAtZero: true,
     hint: words.noRequestsHint,
     format: rate,
     series: [
@@ -38,7 +42,7 @@ const panels: readonly Panel[] = [
   },
   {
     title: words.errors,
-    of: 'requests',
+    isOfRequests: true,
     nothing: words.noErrors,
     format: rate,
     series: [
@@ -55,7 +59,7 @@ const panels: readonly Panel[] = [
   },
   {
     title: words.latency,
-    of: 'requests',
+    isOfRequests: true,
     format: formatSeconds,
     series: [
       ...quantilesOf(words.s3, 'svc_s3_request_duration_seconds'),
@@ -64,8 +68,10 @@ const panels: readonly Panel[] = [
   },
   {
     title: words.traffic,
-    of: 'idle',
+    isOfRequests: true,
+    isIdleAtZero: true,
     format: traffic,
+    step: 'binary',
     series: [
       { label: words.of(words.s3, words.sent), name: 'svc_s3_traffic_sent_bytes_total', fn: 'rate' },
       { label: words.of(words.s3, words.received), name: 'svc_s3_traffic_received_bytes_total', fn: 'rate' },
@@ -80,11 +86,17 @@ const panels: readonly Panel[] = [
   {
     title: words.usage,
     format: formatBytes,
+    step: 'binary',
+    isIdleAtZero: true,
+    nothing: words.nothingStored,
     series: [{ label: words.usage, name: 'svc_cluster_usage_bytes', fn: 'raw' }],
   },
   {
     title: words.objectsOverTime,
     format: formatCount,
+    step: 'whole',
+    isIdleAtZero: true,
+    nothing: words.nothingStored,
     series: [{ label: words.objectsOverTime, name: 'svc_cluster_objects', fn: 'raw' }],
   },
 ]
@@ -111,10 +123,12 @@ export function Charts() {
   )
 }
 
-function ChartPanel({ title, series, format, of, nothing = words.noRequests, hint = '' }: Panel) {
+function ChartPanel({ title, series, isIdleAtZero = false, isOfRequests = false, ...rest }: Panel) {
+  const { format, step, nothing = words.noRequests, hint = '' } = rest
   const { data, error, refetch } = useQuery(linesQuery(series))
-  const isNothing = (value: number | null) => value === null || (of === 'idle' && value === 0)
-  const isEmpty = data?.every(({ points }) => points.every(([, value]) => isNothing(value))) ?? false
+  const values = data?.flatMap(({ points }) => points.flatMap(([, value]) => (value === null ? [] : [value])))
+  const isMeasured = isOfRequests || (values ?? []).length > 0
+  const isEmpty = values?.every(value => isIdleAtZero && value === 0) ?? false
   return (
     <Paper withBorder p="md" miw={0}>
       <Title order={2} size="h5" mb="xs">
@@ -124,10 +138,12 @@ function ChartPanel({ title, series, format, of, nothing = words.noRequests, hin
       {data === undefined && error === null && <Skeleton h={140} />}
       {isEmpty && (
         <Text size="sm" c="dimmed">
-          {of === undefined ? words.noData : <Prose text={`${nothing} ${hint}`} />}
+          {isMeasured ? <Prose text={`${nothing} ${hint}`} /> : words.noData}
         </Text>
       )}
-      {data !== undefined && !isEmpty && <Chart label={`${title}: ${words.chart}`} lines={data} format={format} />}
+      {data !== undefined && !isEmpty && (
+        <Chart label={`${title}: ${words.chart}`} lines={data} format={format} step={step} />
+      )}
     </Paper>
   )
 }
