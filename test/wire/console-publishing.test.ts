@@ -828,7 +828,12 @@ if (withoutBrowser !== false) {
     await theirs.close()
     t.same(theirFlaws, [])
     await signIn(page, '/buckets/site?tab=events')
-    await page.getByText('Add one on the page “Event targets”').waitFor()
+    // What leads nowhere is not there: the sentence leads to the page.
+    await page.getByText('Add one on the page “Event targets”').getByRole('link').waitFor()
+    for (const name of ['Add rule', 'Save']) t.equal(await page.getByRole('button', { name }).count(), 0)
+    await page.getByText('Add one on the page “Event targets”').getByRole('link').click()
+    await page.getByRole('heading', { name: 'Event targets', level: 1 }).waitFor()
+    await page.goBack()
     await admin.call('PATCH', '/config/notify_webhook:hook', { settings })
     await page.reload()
     await page.getByRole('button', { name: 'Add rule' }).click()

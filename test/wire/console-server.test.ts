@@ -287,7 +287,7 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Add rule' }).click()
     await page.getByText('It is not enabled: the server refuses rules for it').waitFor()
     t.equal(await page.getByLabel('Target').locator('option:checked').textContent(), 'webhook:gone (not enabled)')
-    await page.getByRole('link', { name: 'Event targets' }).click()
+    await page.getByRole('main').getByRole('link', { name: 'Event targets' }).click()
     await dialog.getByRole('button', { name: 'Leave' }).click()
     await page.getByRole('button', { name: 'Edit webhook:gone' }).click()
     t.equal(await dialog.getByLabel('Endpoint', { exact: true }).inputValue(), endpoint)

@@ -1,12 +1,12 @@
 /** How new objects of a bucket are encrypted. */
-import { Anchor, NativeSelect, Stack, TextInput } from '@mantine/core'
+import { NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { call, callTagged, type Tagged } from '../api/client.ts'
 import type { Answer } from '../api/operations.ts'
 import { useMay } from '../app/signed-in.ts'
 import { texts } from '../texts/index.ts'
 import { choicesOf } from './choices.ts'
+import { LinkedText } from './linked-text.tsx'
 
 export type Encryption = Answer<'getBucketEncryption'> | { readonly algorithm: 'none'; readonly kmsKeyId?: string }
 
@@ -36,7 +36,7 @@ export function EncryptionInput({ label, value, errors = {}, onChange }: Encrypt
           ...choice,
           disabled: hasNoKey && choice.value !== 'none' && choice.value !== algorithm,
         }))}
-        {...(hasNoKey && { description: <NoKey /> })}
+        {...(hasNoKey && { description: <LinkedText text={texts.bucket.noEncryptionKey} /> })}
         value={algorithm}
         error={errors.algorithm}
         onChange={event => onChange({ algorithm: event.currentTarget.value as Encryption['algorithm'] } as Encryption)}
@@ -50,17 +50,6 @@ export function EncryptionInput({ label, value, errors = {}, onChange }: Encrypt
         />
       )}
     </Stack>
-  )
-}
-
-function NoKey() {
-  return (
-    <>
-      {texts.bucket.noEncryptionKey}{' '}
-      <Anchor component={Link} to="/keys" inherit>
-        {texts.bucket.toEncryptionKeys}
-      </Anchor>
-    </>
   )
 }
 

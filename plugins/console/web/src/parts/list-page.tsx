@@ -8,6 +8,7 @@ import { Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { ProblemAlert } from './failure.tsx'
 import { type Column, ItemTable } from './item-table.tsx'
+import { LinkedText } from './linked-text.tsx'
 import { useLongList } from './long-list.tsx'
 
 export interface ListPageProps<Item> {
@@ -86,7 +87,9 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
         />
       )}
       {list.error !== null && <ProblemAlert error={list.error} onRetry={() => list.refetch()} isStale={list.isStale} />}
-      {isEmpty && <Text c="dimmed">{asked === '' ? none : texts.common.noneBegins(asked)}</Text>}
+      {isEmpty && (
+        <Text c="dimmed">{asked === '' ? <LinkedText text={none ?? ''} /> : texts.common.noneBegins(asked)}</Text>
+      )}
       {list.toPrevious}
       {!isEmpty && (list.error === null || items.length > 0) && (
         <ItemTable

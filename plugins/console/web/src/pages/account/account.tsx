@@ -10,6 +10,7 @@ import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { useForm } from '../../parts/form.ts'
 import { formatDate } from '../../parts/format.ts'
+import { LinkedText } from '../../parts/linked-text.tsx'
 import { PasswordInput } from '../../parts/password-input.tsx'
 import { Section } from '../../parts/section.tsx'
 import { SentFields } from '../../parts/sent-fields.tsx'
@@ -48,7 +49,12 @@ function OwnSecret({ accessKey }: { accessKey: string }) {
       (await call('listAccessKeys', { query: { limit: keysRead }, signal })).items.map(key => key.accessKey),
   })
   if (keys.isPending) return <Skeleton h={240} />
-  if (keys.data?.includes(accessKey)) return <Alert color="gray">{words.ofKey}</Alert>
+  if (keys.data?.includes(accessKey))
+    return (
+      <Alert color="gray">
+        <LinkedText text={words.ofKey} />
+      </Alert>
+    )
   return <SecretForm />
 }
 

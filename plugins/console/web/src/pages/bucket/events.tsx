@@ -10,6 +10,7 @@ import { useMay } from '../../app/signed-in.ts'
 import { useBesideFields } from '../../parts/beside-fields.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { useForm } from '../../parts/form.ts'
+import { LinkedText } from '../../parts/linked-text.tsx'
 import { MoveButtons } from '../../parts/move-buttons.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { SentFields } from '../../parts/sent-fields.tsx'
@@ -95,7 +96,9 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
           <Conflict error={unsaid} onLoad={onChanged} />
           {rules.length === 0 && <Text c="dimmed">{words.noRules}</Text>}
           {targets.isSuccess && arns.length === 0 && (
-            <Text c="dimmed">{mayAddTarget ? words.noTargets : words.noTargetsYet}</Text>
+            <Text c="dimmed">
+              <LinkedText text={mayAddTarget ? words.noTargets : words.noTargetsYet} />
+            </Text>
           )}
           {rules.map(({ arn }, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a new rule has no id before it is saved
@@ -107,7 +110,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
                     value,
                     label: refusals.get(value)?.label(nameOf(value)) ?? nameOf(value),
                   }))}
-                  description={refusals.get(arn)?.hint}
+                  {...(refusals.has(arn) && { description: <LinkedText text={refusals.get(arn)?.hint ?? ''} /> })}
                   {...form.getInputProps(`subscriptions.${index}.arn`)}
                 />
                 <TagsInput
@@ -131,17 +134,21 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
           ))}
           {mayChange && (
             <Group>
-              <Button
-                variant="default"
-                leftSection={<IconPlus size={16} aria-hidden />}
-                onClick={add}
-                disabled={arns.length === 0}
-              >
-                {words.addRule}
-              </Button>
-              <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
-                {texts.common.save}
-              </Button>
+              {(!targets.isSuccess || arns.length > 0) && (
+                <Button
+                  variant="default"
+                  leftSection={<IconPlus size={16} aria-hidden />}
+                  onClick={add}
+                  disabled={arns.length === 0}
+                >
+                  {words.addRule}
+                </Button>
+              )}
+              {(rules.length > 0 || form.isDirty()) && (
+                <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
+                  {texts.common.save}
+                </Button>
+              )}
               <Unsaved isDirty={form.isDirty()} />
             </Group>
           )}

@@ -9,6 +9,7 @@ import { useMay } from '../../app/signed-in.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { LinkedText } from '../../parts/linked-text.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
@@ -149,7 +150,7 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
       {asksProvider && (
         <Suggestions
           label={words.dnsProvider}
-          description={words.wildcardHint}
+          description={<LinkedText text={words.wildcardHint} />}
           required
           data={providers.data ?? []}
           {...form.getInputProps('tls.dnsProvider')}

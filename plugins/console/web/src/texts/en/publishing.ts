@@ -22,7 +22,8 @@ export const publishing = {
     `From then on ${other ?? 'a distribution of somebody else'} answers at ${domains}, with its ${wildcard}.`,
   bucketStays: 'The bucket and its objects stay.',
   certificates: 'Certificates',
-  noCertificates: 'There is no certificate yet. Upload one, or choose “auto” as the certificate of a distribution.',
+  noCertificates:
+    'There is no certificate yet. Upload one, or choose “auto” as the certificate of a distribution, on the page “Distributions”.',
   deleteCertificate: (domains: string) =>
     `Visitors of ${domains} get another certificate that covers the name, or none.`,
   deleteServed: (domains: string) => `It is served to the visitors of ${domains} now.`,
