@@ -94,6 +94,7 @@ if (withoutBrowser !== false) {
       )
       await signIn(page, '/buckets')
       await page.getByText('There is no bucket yet').waitFor()
+      t.equal(await page.getByRole('searchbox').count(), 0, 'there is nothing to filter')
       await page.getByRole('button', { name: 'Create bucket' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByLabel('Name').fill('No Bucket')
@@ -103,6 +104,7 @@ if (withoutBrowser !== false) {
       await dialog.getByLabel('Keep old versions').check()
       await dialog.getByRole('button', { name: 'Create' }).click()
       await page.getByRole('link', { name: 'photos' }).waitFor()
+      t.equal(await page.getByRole('searchbox').count(), 1)
       t.match(await admin.call('GET', '/buckets/photos'), { versioning: 'enabled' })
 
       await page.getByRole('button', { name: 'Create bucket' }).click()

@@ -75,7 +75,8 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
         )}
       </Group>
       {head}
-      {hasFilter && (
+      {/* Over nothing it would find nothing. */}
+      {hasFilter && !(isEmpty && prefix === '' && asked === '') && (
         <TextInput
           type="search"
           aria-label={texts.common.search}

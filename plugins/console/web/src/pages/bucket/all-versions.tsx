@@ -46,6 +46,7 @@ export function AllVersions({ bucket }: { bucket: string }) {
     rowsOf,
     ...(isNarrow && { rowHeight: narrowRowHeight }),
   })
+  const isEmpty = !listing.isPending && listing.error === null && listing.count === 0
   return (
     <Stack gap="sm">
       <div>
@@ -57,21 +58,22 @@ export function AllVersions({ bucket }: { bucket: string }) {
           {data !== undefined && data.versioning === undefined && ` ${words.unknown}`}
         </Text>
       </div>
-      <TextInput
-        type="search"
-        aria-label={texts.common.search}
-        placeholder={texts.common.search}
-        leftSection={<IconSearch size={16} aria-hidden />}
-        value={search}
-        onChange={event => setSearch(event.currentTarget.value)}
-        maw={360}
-      />
+      {/* Over nothing it would find nothing. */}
+      {!(isEmpty && search === '' && prefix === '') && (
+        <TextInput
+          type="search"
+          aria-label={texts.common.search}
+          placeholder={texts.common.search}
+          leftSection={<IconSearch size={16} aria-hidden />}
+          value={search}
+          onChange={event => setSearch(event.currentTarget.value)}
+          maw={360}
+        />
+      )}
       {listing.error !== null && (
         <ProblemAlert error={listing.error} onRetry={listing.refetch} isStale={listing.isStale} />
       )}
-      {!listing.isPending && listing.error === null && listing.count === 0 && (
-        <Text c="dimmed">{prefix === '' ? words.none : texts.common.noneBegins(prefix)}</Text>
-      )}
+      {isEmpty && <Text c="dimmed">{prefix === '' ? words.none : texts.common.noneBegins(prefix)}</Text>}
       {(listing.isPending || listing.count > 0) && (
         <VirtualRows
           key={String(isNarrow)}

@@ -72,7 +72,7 @@ export function Browser({ bucket, prefix, find, shown, onShow }: BrowserProps) {
           )
         )}
         {!listing.isPending && listing.error === null && listing.count === 0 && (
-          <Stack align="center" py="xl">
+          <Stack align="flex-start" gap="sm">
             <Text c="dimmed">{asked === '' ? emptyText : texts.objects.emptyPrefix(prefix + asked)}</Text>
             {asked !== '' && mayListVersions && (
               <Button variant="default" onClick={() => onShow(prefix + asked)}>

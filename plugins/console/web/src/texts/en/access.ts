@@ -71,7 +71,7 @@ export const accessKeys = {
   hint: 'Keys for programs. A key may do what its user may, or less.',
   create: 'Create access key',
   createFor: (user: string) => `Create access key for ${user}`,
-  none: 'There is no access key yet.',
+  none: 'There is no access key yet. Each program should have one of its own: it can be limited, and taken away alone.',
   noneOf: (user: string) => `${user} has no access key.`,
   of: 'Keys of',
   yourself: 'yourself',
