@@ -392,6 +392,14 @@ if (withoutBrowser !== false) {
     const { page, flaws } = await browser.open(t, {}, /404 GET .*policies|400 PUT .*policies|404 POST .*users/)
     const dialog = page.getByRole('dialog')
     await signIn(page, '/policies')
+    // Nobody has it: that is seen, and is nothing to be read aloud.
+    const usedBy = page
+      .getByRole('row', { name: /^writeonly / })
+      .getByRole('cell')
+      .nth(1)
+    t.equal(await usedBy.ariaSnapshot(), '- cell')
+    const shownInIt = `getComputedStyle(document.querySelector('.items td:empty'), '::after').content`
+    t.equal(await page.evaluate(shownInIt), '"–" / ""')
     await page.getByRole('button', { name: 'Create policy' }).click()
     await dialog.getByLabel('Name').fill('photos-only')
     await dialog.getByRole('button', { name: 'Save' }).click()

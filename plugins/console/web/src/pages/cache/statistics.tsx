@@ -56,7 +56,7 @@ export function Statistics({ distribution, mode }: StatisticsProps) {
         <>
           {stats.error !== null && <ProblemAlert error={stats.error} onRetry={() => stats.refetch()} />}
           <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
-            <Figure label={words.hitRatio} note={words.hitRatioHint} value={data && hitRatioOf(data)} />
+            <Figure label={words.hitRatio} note={words.hitRatioHint} value={data && (hitRatioOf(data) || '–')} />
             <Figure label={words.fromCache} value={data && formatBytes(data.bytesCache)} />
             <Figure label={words.fromOrigin} value={data && formatBytes(data.bytesOrigin)} />
             <Figure
@@ -140,7 +140,7 @@ async function answersOf(distribution: string, signal: AbortSignal): Promise<Cou
 /** Of no requests there is no share. */
 function hitRatioOf({ requests, hitRatio }: Pick<Stats, 'requests' | 'hitRatio'>): string {
   const lookedUp = Object.entries(requests).some(([result, count]) => result !== 'BYPASS' && count > 0)
-  return lookedUp ? formatPercent(hitRatio) : '–'
+  return lookedUp ? formatPercent(hitRatio) : ''
 }
 
 function memoryOf({ memoryBytes, nodes }: Stats): string {
@@ -305,7 +305,7 @@ const nodeColumns: Column<Stats['nodes'][number]>[] = [
     title: words.disk,
     isNumber: true,
     render: ({ diskBytes, diskLimitBytes }) =>
-      diskLimitBytes === 0 ? '–' : words.memoryOf(formatBytes(diskBytes), formatBytes(diskLimitBytes)),
+      diskLimitBytes === 0 ? '' : words.memoryOf(formatBytes(diskBytes), formatBytes(diskLimitBytes)),
   },
   { title: words.evictions, isNumber: true, render: ({ evictions }) => formatCount(evictions) },
   { title: words.originReads, isNumber: true, render: ({ originReads }) => formatCount(originReads) },
