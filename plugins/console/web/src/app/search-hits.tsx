@@ -305,7 +305,7 @@ const onTabs: Partial<Record<BucketTab, readonly string[]>> = {
     texts.bucket.cors,
     texts.buckets.delete,
   ],
-  access: [texts.accessRules.presetTitle, texts.accessRules.rules, texts.bucket.block],
+  access: [texts.accessRules.presetTitle, texts.accessRules.choose, texts.accessRules.rules, texts.bucket.block],
 }
 
 /** Tabs of the bucket that the first of several words names, or else of the one whose page is open. */

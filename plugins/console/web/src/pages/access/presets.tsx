@@ -121,9 +121,12 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
           </Group>
         </SentFields>
       </form>
-      <Text size="sm" c="dimmed">
-        {words.presetHints[preset]}
-      </Text>
+      {/* What “Apply” does. */}
+      {!isSame && (
+        <Text size="sm" c="dimmed">
+          {words.presetHints[preset]}
+        </Text>
+      )}
       {isClosing && (
         <ConfirmDeletion
           title={words.presets[preset]}

@@ -4,9 +4,9 @@ const replacesPresets = 'It replaces the rules that allow and whose names begin 
 
 /** Access rules of a bucket. */
 export const accessRules = {
-  presetTitle: 'Without credentials',
+  presetTitle: 'Public access',
   presetHint:
-    'One choice for the common cases, made of access rules. The policy and distributions of the bucket stay as they are.',
+    'What people without credentials may do here. Each choice is made of access rules; the policy and distributions of the bucket stay as they are.',
   presetHints: {
     private:
       'It removes the rules that allow and whose names begin with preset-, and every other rule that allows something to everybody.',
@@ -27,7 +27,7 @@ export const accessRules = {
   },
   removes: (ids: readonly string[]) =>
     `This removes ${ids.length === 1 ? 'the rule' : 'the rules'} ${ids.join(', ')}. Clients that only ${ids.length === 1 ? 'this rule lets' : 'these rules let'} in are refused from then on.`,
-  choose: 'Choose',
+  choose: 'Without credentials',
   apply: 'Apply',
   prefix: 'Prefix',
   confirm: 'Yes, let everybody in',
