@@ -553,6 +553,7 @@ if (withoutBrowser !== false) {
     const { accessKeyId, secretAccessKey } = await admin.createUser('reader', { policyNames: ['read-photos'] })
     const { page, flaws } = await browser.open(t)
     await signIn(page, '/buckets/photos', accessKeyId, secretAccessKey)
+    await page.getByText('Tick entries to download them.').waitFor({ state: 'attached' })
     await page.getByLabel('Select three').check()
     await page.getByRole('button', { name: 'Download as ZIP' }).waitFor()
     for (const name of ['Upload files', 'Delete', 'Copy or move']) {

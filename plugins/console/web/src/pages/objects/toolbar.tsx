@@ -88,7 +88,7 @@ export function SelectionBar({ bucket, prefix, hasEntries, selected, onSelect }:
         {/* On a phone the room would look like a gap. */}
         {hasEntries && (
           <Text size="sm" c="dimmed" className="selection-hint">
-            {texts.objects.toSelect}
+            {texts.objects.toSelect({ copy: mayWrite, delete: mayDelete })}
           </Text>
         )}
       </Group>

@@ -22,7 +22,12 @@ export const objects = {
   download: 'Download',
   share: 'Share',
   details: 'Details',
-  toSelect: 'Tick entries to download, copy or delete them.',
+  toSelect: (may: { readonly copy: boolean; readonly delete: boolean }) =>
+    `Tick entries to ${new Intl.ListFormat('en', { type: 'disjunction' }).format([
+      'download',
+      ...(may.copy ? ['copy'] : []),
+      ...(may.delete ? ['delete'] : []),
+    ])} them.`,
   selected: (count: number) => `${formatCount(count)} selected`,
   sort: 'Sort by this column',
   sortWithin: (count: number) => `Sort by this column, each ${formatCount(count)} rows by themselves`,
