@@ -872,7 +872,8 @@ if (withoutBrowser !== false) {
       profile.getByRole('button', { name: 'Record' }).click(),
     ])
     t.match(recorded.url(), /type=heap&seconds=1$/)
-    await page.getByLabel('Type of file').selectOption({ index: 1 })
+    const importing = page.getByRole('region', { name: 'Import' })
+    await importing.getByLabel('Type of file').selectOption({ index: 1 })
     const wrong = { name: 'settings.txt', mimeType: 'text/plain', buffer: Buffer.from('ratelimit =\n') }
     await page.locator('input[type=file]').setInputFiles(wrong)
     await page.getByRole('button', { name: 'What would change' }).click()
@@ -891,7 +892,7 @@ if (withoutBrowser !== false) {
     await admin.call('POST', '/access-keys', { user: 'ada', accessKey: 'ADASKEY' })
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Export everything' }).click(),
+      page.getByRole('region', { name: 'Export' }).getByRole('link', { name: 'Export everything' }).click(),
     ])
     const file = await download.path()
     t.equal(readFileSync(file).subarray(0, 2).toString(), 'PK')
@@ -982,7 +983,9 @@ if (withoutBrowser !== false) {
     // More than any drive has free. It is said where it can be changed.
     await speed.getByLabel('Size', { exact: true }).fill('5')
     await speed.getByLabel('Unit of Size').selectOption('GiB')
+    await speed.getByText(/The test needs 640\sGiB of free space\./).waitFor()
     await speed.getByLabel('Concurrency').fill('256')
+    await speed.getByText(/The test needs 5\.0\sTiB of free space\./).waitFor()
     await run()
     const said = speed.locator('.mantine-InputWrapper-error')
     await speed.getByText(/^the test needs up to 5497558138880 bytes.* 5497558138880 bytes are 5\.0\sTiB\./).waitFor()

@@ -85,7 +85,7 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
       <SentFields gap="sm" isSending={sending.isPending}>
         <FileInput
           label={words.file}
-          placeholder={words.file}
+          placeholder={words.chooseFile}
           value={file}
           clearable
           error={places.length > 0 ? <Places places={places} /> : undefined}

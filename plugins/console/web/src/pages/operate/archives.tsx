@@ -1,5 +1,5 @@
 /** Exports of settings, and imports that are shown as what would change before they do. */
-import { Alert, Button, Group, List, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, List, Text } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
 import { call, urlOf } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -7,6 +7,7 @@ import { useMay } from '../../app/signed-in.ts'
 import { useAskFirst } from '../../parts/ask-first.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { ImportForm } from '../../parts/import-form.tsx'
+import { Section } from '../../parts/section.tsx'
 import { counted } from '../../texts/counted.ts'
 import { texts } from '../../texts/index.ts'
 import { questionsOf } from './import-questions.ts'
@@ -24,9 +25,20 @@ const download = (href: string, label: string) => (
   </Button>
 )
 
-export function Archives() {
+export function Export() {
   const mayExport = useMay('admin:ExportCluster')
   const mayRead = useMay('admin:GetConfig')
+  return (
+    <Section title={words.exportTitle} hint={words.exportHint}>
+      <Group gap="xs">
+        {mayExport && download(urlOf('exportCluster'), words.exportCluster)}
+        {mayRead && download(urlOf('exportConfig'), words.exportConfig)}
+      </Group>
+    </Section>
+  )
+}
+
+export function Import() {
   const mayImport = useMay('admin:ImportCluster')
   const mayChange = useMay('admin:ConfigUpdate')
   const { cluster, config } = words.kinds
@@ -46,27 +58,22 @@ export function Archives() {
     return ask({ title, action: words.apply, text })
   }
   const kinds = { ...(mayImport && { cluster }), ...(mayChange && { config }) }
+  if (!mayImport && !mayChange) return null
   return (
-    <Stack>
-      <Group gap="xs">
-        {mayExport && download(urlOf('exportCluster'), words.exportCluster)}
-        {mayRead && download(urlOf('exportConfig'), words.exportConfig)}
-      </Group>
-      {(mayImport || mayChange) && (
-        <ImportForm
-          kinds={kinds}
-          replaceText={words.replaceText}
-          confirm={confirm}
-          send={async ({ file, kind, mode, dryRun }): Promise<Result> => {
-            const request = { query: { mode, dryRun }, raw: file.slice(0, file.size, await typeOf(kind, file)) }
-            return kind === 'cluster' ? call('importCluster', request) : call('importConfig', request)
-          }}
-        >
-          {result => <Changes result={result} />}
-        </ImportForm>
-      )}
+    <Section title={words.importTitle} hint={words.importHint}>
+      <ImportForm
+        kinds={kinds}
+        replaceText={words.replaceText}
+        confirm={confirm}
+        send={async ({ file, kind, mode, dryRun }): Promise<Result> => {
+          const request = { query: { mode, dryRun }, raw: file.slice(0, file.size, await typeOf(kind, file)) }
+          return kind === 'cluster' ? call('importCluster', request) : call('importConfig', request)
+        }}
+      >
+        {result => <Changes result={result} />}
+      </ImportForm>
       {question}
-    </Stack>
+    </Section>
   )
 }
 

@@ -13,6 +13,15 @@ const words = texts.tools
 
 type Kind = keyof typeof words.speedKinds
 
+const mebibyte = 1024 ** 2
+/** What the server takes where nothing is said. */
+const defaultSizes = { object: 64 * mebibyte, drive: 1024 * mebibyte }
+const defaultConcurrency = 32
+
+/** Free space without which the server refuses the test. */
+const roomOf = (kind: keyof typeof defaultSizes, size: number | '', concurrency: number | string) =>
+  (size === '' ? defaultSizes[kind] : size) * (kind === 'drive' ? 2 : 4 * (Number(concurrency) || defaultConcurrency))
+
 export function SpeedTest() {
   // Empty: the server's defaults, which differ by the kind.
   const [size, setSize] = useState<number | ''>('')
@@ -36,7 +45,7 @@ export function SpeedTest() {
           <>
             <BytesInput
               label={words.size}
-              description={words.sizeHints[kind]}
+              description={words.sizeHints[kind](formatBytes(roomOf(kind, size, concurrency)))}
               none=""
               usualUnit="MiB"
               value={size}

@@ -4,7 +4,7 @@ import { useSignedIn } from '../../app/signed-in.ts'
 import { needsOfTools } from '../../app/tool-needs.ts'
 import { Section } from '../../parts/section.tsx'
 import { texts } from '../../texts/index.ts'
-import { Archives } from './archives.tsx'
+import { Export, Import } from './archives.tsx'
 import { Profile } from './profile.tsx'
 import { SpeedTest } from './speed-test.tsx'
 
@@ -19,11 +19,8 @@ export function Tools() {
         {words.title}
       </Title>
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
-        {maySee('archives') && (
-          <Section title={words.archiveTitle} hint={words.archiveHint}>
-            <Archives />
-          </Section>
-        )}
+        {maySee('export') && <Export />}
+        {maySee('import') && <Import />}
         {maySee('speedTest') && (
           <Section title={words.speedTitle} hint={words.speedHint}>
             <SpeedTest />

@@ -266,14 +266,17 @@ export const keys = {
 
 export const tools = {
   title: 'Tools',
-  archiveTitle: 'Settings of the whole deployment',
-  archiveHint:
+  exportTitle: 'Export',
+  exportHint:
     'Users, groups, policies, configuration, the settings of buckets, distributions and key groups, without objects. Secrets in the archive can be read only with the root credentials of this server. The private keys of key groups and of certificates and the encryption keys are not in it: links are signed again, and certificates served, when keys have been added there.',
   exportCluster: 'Export everything',
   exportConfig: 'Export configuration',
   importTitle: 'Import',
+  importHint:
+    'A file that was exported here or from another server. What it would change is shown before anything changes.',
   isOther: 'Nothing is imported yet: something has changed meanwhile. Look at what would change now.',
   file: 'File',
+  chooseFile: 'Choose a file',
   fileChanged: 'The file has changed, or is gone, since it was chosen: choose it again.',
   kind: 'Type of file',
   kinds: { cluster: 'an export of everything (ZIP)', config: 'an export of the configuration (JSON or text)' },
@@ -319,8 +322,8 @@ export const tools = {
   seconds: 'Seconds',
   size: 'Size',
   sizeHints: {
-    object: 'Of each object; empty: 64 MiB. Four times the size times the concurrency must be free.',
-    drive: 'Of the file on each drive; empty: 1 GiB. Twice as much must be free on each.',
+    object: (room: string) => `Of each object; empty: 64 MiB. The test needs ${room} of free space.`,
+    drive: (room: string) => `Of the file on each drive; empty: 1 GiB. The test needs ${room} of free space on each.`,
   },
   concurrency: 'Concurrency',
   concurrencyHint: 'Objects at a time; empty: 32',
