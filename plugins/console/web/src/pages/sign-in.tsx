@@ -23,9 +23,15 @@ export function SignIn() {
       <Paper component="main" withBorder p="xl" w={360} maw="100%" shadow="sm">
         <SignInForm
           head={
-            <Title order={1} size="h3">
-              {texts.signIn.title}
-            </Title>
+            <div>
+              <Title order={1} size="h3">
+                {texts.signIn.title}
+              </Title>
+              {/* Whoever has several servers types no secret into the wrong one. */}
+              <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+                {texts.signIn.server(location.host)}
+              </Text>
+            </div>
           }
           foot={
             version !== undefined && (

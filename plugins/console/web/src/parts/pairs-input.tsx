@@ -1,6 +1,6 @@
 /** Names with values: tags, metadata, headers, credentials. */
 import { Button, Group, Input, Stack, TextInput } from '@mantine/core'
-import { IconX } from '@tabler/icons-react'
+import { IconPlus, IconX } from '@tabler/icons-react'
 import { type ReactNode, useId, useState } from 'react'
 import { errorWithin } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
@@ -91,7 +91,7 @@ export function PairsInput(props: PairsInputProps) {
           </Input.Wrapper>
         ))}
         <Group>
-          <Button variant="default" size="compact-sm" onClick={add}>
+          <Button variant="default" size="compact-sm" leftSection={<IconPlus size={14} aria-hidden />} onClick={add}>
             {texts.pairs.add(of)}
           </Button>
         </Group>

@@ -147,6 +147,7 @@ export const en = {
   },
   signIn: {
     title: 'Sign in',
+    server: (host: string) => `Console of ${host}`,
     accessKey: 'Access key',
     secretKey: 'Secret key',
     submit: 'Sign in',

@@ -139,8 +139,11 @@ function Row({ bucket, version, onShow, onDelete }: RowProps) {
         </button>
       </span>
       <span role="cell" className="version-state">
-        {isLatest && !isDeleteMarker && <State text={texts.objects.latest} is="good" />}
-        {isDeleteMarker && <State text={texts.objects.deleteMarker} is="poor" />}
+        {isDeleteMarker ? (
+          <State text={texts.objects.deleteMarker} is="poor" />
+        ) : (
+          <State text={isLatest ? texts.objects.latest : texts.objects.old} is={isLatest ? 'good' : 'neutral'} />
+        )}
       </span>
       <span role="cell" className="object-fact object-size numbers">
         {isDeleteMarker ? '' : formatBytes(size)}

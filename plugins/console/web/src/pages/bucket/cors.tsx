@@ -1,6 +1,6 @@
 /** Which pages of other origins may use a bucket. */
 import { Button, Fieldset, Group, Stack, Text } from '@mantine/core'
-import { IconX } from '@tabler/icons-react'
+import { IconPlus, IconX } from '@tabler/icons-react'
 import { asRead, callTagged, type Tagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { errorWithin } from '../../api/problem.ts'
@@ -76,7 +76,12 @@ function Rules({ stored, errors, onChange }: RulesProps) {
         />
       ))}
       <Group>
-        <Button variant="default" size="compact-sm" onClick={() => change([...rules, newRule])}>
+        <Button
+          variant="default"
+          size="compact-sm"
+          leftSection={<IconPlus size={14} aria-hidden />}
+          onClick={() => change([...rules, newRule])}
+        >
           {texts.events.addRule}
         </Button>
       </Group>

@@ -143,7 +143,7 @@ export const distributions = {
   newSecretText: (name: string) =>
     `The value of ${name} is shown once. Copy it now, and give it to the proxy in front: the old one works for another 24 hours.`,
   rate: 'Requests a second, on average (empty: no limit)',
-  burst: 'At once (empty: as many)',
+  burst: 'At once (empty: as many as in a second)',
   per: 'Counted',
   pers: { ip: 'for each visitor', distribution: 'for all together' },
   testHint: 'Against what you see here, saved or not. Nothing is sent and nothing is changed.',

@@ -91,6 +91,7 @@ export const objects = {
   cannotShow: 'The browser cannot show it: it may be damaged, of another type than it says, or cut off on its way.',
   preview: (name: string) => `Preview of ${name}`,
   latest: 'current',
+  old: 'old',
   deleteMarker: 'delete marker',
   restore: 'Restore',
   restoreTitle: (key: string) => `Replace ${key} by this version?`,

@@ -27,7 +27,7 @@ export const operate = {
   pause: 'Pause',
   resume: 'Go on',
   paused: 'Paused.',
-  live: 'Live.',
+  live: 'Live. The newest line is the first.',
   connecting: 'Connecting…',
   dropped: (count: string) => `${count} lines were left out, because there were too many.`,
   noLogLines: 'The server keeps no such line. New ones appear here as they are written.',
