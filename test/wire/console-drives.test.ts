@@ -159,7 +159,7 @@ if (withoutBrowser !== false) {
     t.equal(await own.getByText('Needs attention').count(), 0)
     await healed({ bucket: 'data', deep: true })
     await own.goto(new URL('/server', own.url()).href)
-    await own.getByText('Everything has all of its shards.').waitFor()
+    await own.getByText('Everything is stored with full redundancy; any 2 drives may fail.').waitFor()
     // Words are words; only what is compared letter by letter is set as code.
     const fact = (name: string) => own.getByRole('row', { name: new RegExp(`^${name} `) }).locator('code')
     await fact('Deployment').waitFor()

@@ -2,8 +2,8 @@
 import t from 'tap'
 import { namesOfDrives } from '../web/src/pages/overview/drive-names.ts'
 import { healthOf } from '../web/src/pages/overview/health.ts'
-import type { ServerInfo } from '../web/src/pages/overview/queries.ts'
 
+type ServerInfo = Parameters<typeof healthOf>[0]
 type Redundancy = NonNullable<Parameters<typeof healthOf>[1]>
 
 /** One set of as many drives; `lost`: slots. */

@@ -9,7 +9,8 @@ import { formatDate } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 import { problemOf } from '../keys/problem.ts'
 import { certificatesQuery } from '../publishing/queries.ts'
-import { type Finding, Findings } from './finding.tsx'
+import { Findings } from './finding.tsx'
+import type { Finding } from './health.ts'
 import { healthOf } from './health.ts'
 import {
   auditTargetsQuery,

@@ -2,14 +2,7 @@
 import { Anchor, List } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { texts } from '../../texts/index.ts'
-
-export interface Finding {
-  readonly text: string
-  /** Without a label the text itself leads there. */
-  readonly link?: { readonly to: string; readonly search?: object; readonly label?: string } | undefined
-  /** What the system said, for whoever wants to know it. */
-  readonly details?: string | undefined
-}
+import type { Finding } from './health.ts'
 
 export function Findings({ findings }: { readonly findings: readonly Finding[] }) {
   if (findings.length === 0) return null

@@ -3,12 +3,19 @@ import type { Answer } from '../../api/operations.ts'
 import { formatBytes } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 import { namesOfDrives } from './drive-names.ts'
-import type { Finding } from './finding.tsx'
-import type { ServerInfo } from './queries.ts'
 
 const words = texts.overview
 
+type ServerInfo = Answer<'getServerInfo'>
 type Redundancy = Answer<'getRedundancy'>
+
+export interface Finding {
+  readonly text: string
+  /** Without a label the text itself leads there. */
+  readonly link?: { readonly to: string; readonly search?: object; readonly label?: string } | undefined
+  /** What the system said, for whoever wants to know it. */
+  readonly details?: string | undefined
+}
 
 export interface Health {
   readonly color: 'teal' | 'blue' | 'orange' | 'red'
