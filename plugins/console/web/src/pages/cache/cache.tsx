@@ -5,10 +5,10 @@ import { type CacheTab, cacheTabs, needsOf } from '../../app/cache-tabs.ts'
 import { useSignedIn } from '../../app/signed-in.ts'
 import { TabRow } from '../../parts/tab-row.tsx'
 import { texts } from '../../texts/index.ts'
-import { Inspect } from './inspect.tsx'
 import { Purge } from './purge.tsx'
 import { Statistics } from './statistics.tsx'
 
+const Inspect = lazy(async () => ({ default: (await import('./inspect.tsx')).Inspect }))
 const Policies = lazy(async () => ({ default: (await import('./policies.tsx')).Policies }))
 const WarmUp = lazy(async () => ({ default: (await import('./warm-up.tsx')).WarmUp }))
 const Settings = lazy(async () => ({ default: (await import('./settings.tsx')).Settings }))
