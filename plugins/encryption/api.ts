@@ -30,8 +30,8 @@ export interface ResealResult {
   readonly failed: number
   /** The message of the first failure; empty if none failed. */
   readonly firstError: string
-  /** Former master keys that this process has. */
-  readonly formerKeys: number
+  /** Former master keys that this process has. Undefined: a key server wraps. */
+  readonly formerKeys?: number | undefined
 }
 
 /** No method checks that the bucket exists; the caller does. */

@@ -119,7 +119,7 @@ export function createReseal({ objects, kms, dataKeys, locks }: ResealOptions): 
         await lease.check()
         if (bucket === undefined && total.failed === 0) await kms.onResealed()
         const { formerKeys } = await kms.status()
-        return { buckets: names.length, ...total, formerKeys }
+        return { buckets: names.length, ...total, ...(formerKeys !== undefined && { formerKeys }) }
       })
     },
 

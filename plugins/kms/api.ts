@@ -47,8 +47,8 @@ export interface KmsStatus {
   readonly error: string
   /** Version of the key server, if there is one. */
   readonly version: string
-  /** Former master keys that this process has: a changed environment counts only in the next one. */
-  readonly formerKeys: number
+  /** Former master keys that this process has: a changed environment counts only in the next one. Undefined: a key server wraps. */
+  readonly formerKeys?: number | undefined
 }
 
 /**

@@ -233,8 +233,15 @@ export function createKms({
 
   const statusNow = (): KmsStatus => {
     if (primaryBackend === undefined) return { ...notConfigured, formerKeys }
-    const { name, backend } = primaryBackend
-    return { isConfigured: true, backend: name, defaultKeyId: backend.defaultKeyId, ...backend.status(), formerKeys }
+    const { name, kind, backend } = primaryBackend
+    return {
+      isConfigured: true,
+      backend: name,
+      defaultKeyId: backend.defaultKeyId,
+      ...backend.status(),
+      // A key server has former keys of its own, which are not counted.
+      ...(kind === 'local' && { formerKeys }),
+    }
   }
 
   const findBackend = (name: string): ActiveBackend => {

@@ -347,7 +347,7 @@ async function resealNotes(
   _client: AdminClient,
   { query = [] }: AdminRequest,
 ): Promise<readonly string[]> {
-  // Servers of earlier versions do not say how many they have.
+  // It is unknown where a key server wraps, and servers of earlier versions do not say it.
   if (Number(failed) > 0 || formerKeys === undefined) return []
   if (Number(formerKeys) === 0) {
     return [

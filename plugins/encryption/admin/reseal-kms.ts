@@ -27,8 +27,10 @@ export default defineAdminOperation({
       resealed: count('Versions and uploads whose data key was rewrapped.'),
       failed: count('Versions and uploads whose data key could not be rewrapped.'),
       firstError: Type.String({ description: 'Message of the first failure; empty if none failed.' }),
-      formerKeys: count(
-        'Former master keys that the running server has. They are no longer needed once all were rewrapped in one request without failures; 0 says nothing about keys that the server was not started with.',
+      formerKeys: Type.Optional(
+        count(
+          'Former master keys that the running server has. They are no longer needed once all were rewrapped in one request without failures; 0 says nothing about keys that the server was not started with. Absent with a key server.',
+        ),
       ),
     },
     { $id: 'ResealResult' },

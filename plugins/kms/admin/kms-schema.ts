@@ -11,10 +11,12 @@ export const KmsStatus = Type.Object(
     online: Type.Boolean(),
     error: Type.String({ description: 'Why it is not online, or which master keys are missing, and what to do.' }),
     version: Type.String({ description: 'Version of the key server.' }),
-    formerKeys: Type.Integer({
-      description:
-        'How many former master keys (`SVC_KMS_SECRET_KEY_PREVIOUS`) the running server has. What changed in the environment since its process was started does not count.',
-    }),
+    formerKeys: Type.Optional(
+      Type.Integer({
+        description:
+          'How many former master keys (`SVC_KMS_SECRET_KEY_PREVIOUS`) the running server has. What changed in the environment since its process was started does not count. Absent with a key server.',
+      }),
+    ),
   },
   { $id: 'KmsStatus' },
 )

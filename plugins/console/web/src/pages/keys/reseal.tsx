@@ -24,7 +24,7 @@ interface Way {
   readonly isComplete: boolean
 }
 
-const nothing: Counts = { versions: 0, uploads: 0, resealed: 0, failed: 0, firstError: '', formerKeys: 0 }
+const nothing: Counts = { versions: 0, uploads: 0, resealed: 0, failed: 0, firstError: '' }
 
 async function allBuckets(): Promise<string[]> {
   const names: string[] = []
@@ -120,5 +120,4 @@ const sumOf = (a: Counts, b: Counts): Counts => ({
   resealed: a.resealed + b.resealed,
   failed: a.failed + b.failed,
   firstError: a.firstError || b.firstError,
-  formerKeys: b.formerKeys,
 })

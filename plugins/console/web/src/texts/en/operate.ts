@@ -237,12 +237,15 @@ export const keys = {
   stop: 'Stop after this bucket',
   resealStopped: 'Not all was looked at: former keys are still needed. Begin again at any time.',
   resealsAll: 'Looking at all buckets once more …',
-  formerKeys: (failed: number, former: number) =>
+  /** `former` undefined: the keys are on a key server. */
+  formerKeys: (failed: number, former: number | undefined) =>
     failed > 0
       ? 'Former keys are still needed. Mend the cause, then begin again.'
-      : former > 0
-        ? 'Former keys that the server was started with are no longer needed.'
-        : 'The running server knows no former key: everything is wrapped with the key that it was started with. A changed environment file counts only after the service manager has started the server anew; “Restart” does not read it.',
+      : former === undefined
+        ? 'Everything is wrapped with the present keys of the key server.'
+        : former > 0
+          ? 'Former keys that the server was started with are no longer needed.'
+          : 'The running server knows no former key: everything is wrapped with the key that it was started with. A changed environment file counts only after the service manager has started the server anew; “Restart” does not read it.',
   resealProgress: (done: number, buckets: number) => `${done} of ${buckets} buckets`,
   resealed: (counts: {
     readonly versions: number
@@ -257,8 +260,12 @@ export const keys = {
   ],
   default: 'default',
   notConfigured: 'This server has no encryption keys: it can store no object encrypted with keys of its own.',
-  works: (backend: string, former: number) =>
-    `Keys work (${backend}). The running server has ${former === 0 ? 'no former key' : counted(former, 'former key')}.`,
+  works: (backend: string, former: number | undefined) => {
+    const works = `Keys work (${backend}).`
+    return former === undefined
+      ? works
+      : `${works} The running server has ${former === 0 ? 'no former key' : counted(former, 'former key')}.`
+  },
   fails: (backend: string, error: string) => `Keys do not work (${backend}): ${error}`,
   lacks: (backend: string, error: string) => `New objects are encrypted (${backend}), but ${error}`,
   lacksAll: (error: string) => `No key encrypts new objects, and ${error}`,
