@@ -1,5 +1,6 @@
 import { adminErrors, BucketParameters, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
+import { predicatesOf } from '../rules.ts'
 import { Lifecycle, LifecycleRunResult, readRules } from './lifecycle-schema.ts'
 
 export default defineAdminOperation({
@@ -10,7 +11,7 @@ export default defineAdminOperation({
   summary:
     'Applies the lifecycle rules of a bucket now. Refused while they are already being applied. A dry run counts what that would do, from the record of every version; it needs `s3:ListBucketVersions` as well, and for rules with tags `s3:GetObjectTagging` of all objects.',
   authorize: ['s3:PutLifecycleConfiguration'],
-  // The counts of a draft tell whether there are keys, sizes and tags of its rules.
+  // The counts tell whether there are keys, sizes and tags of the rules.
   authorizeRequest: ({ params: { bucket }, body }) => ({
     bucket,
     actions: ['s3:PutLifecycleConfiguration', ...(body?.dryRun === true ? ['s3:ListBucketVersions'] : [])],
@@ -29,7 +30,7 @@ export default defineAdminOperation({
         Type.String({
           format: 'date-time',
           description:
-            'Of a dry run: the time until which it counts. Default: now. Rules are applied now, at each midnight (UTC) until then, and then; counted is what has become of what exists now, each version once. An object that gets a delete marker and is removed as an old version later is `deleted` alone. By all rules in the end: the days of `expiration` and of `noncurrentExpiration` from now, and two more, because ages are counted from the next midnight.',
+            'Of a dry run: the time until which it counts. Default: now. Rules are applied now, at each midnight (UTC) until then, and then; counted is what has become of what exists now, each version once. An object that gets a delete marker and is removed as an old version later is `deleted` alone. To see all that these rules will delete, give now + `expiration.days` + `noncurrentDays` + 2 days (for a rule with a date: that date + `noncurrentDays` + 2 days).',
         }),
       ),
     },
@@ -50,7 +51,8 @@ export default defineAdminOperation({
       return lifecycle.run(bucket)
     }
     const rules = draft && readRules(draft.rules)
-    if (draft?.rules.some(({ filter }) => filter?.tags !== undefined)) {
+    const counted = rules ?? (await lifecycle.configuration(bucket)).rules
+    if (counted.some(rule => rule.enabled && predicatesOf(rule).tags.length > 0)) {
       await request.authorize(['s3:GetObjectTagging'], { bucket, key: '*' })
     }
     return lifecycle.preview(bucket, {

@@ -1,12 +1,20 @@
 /** Lifecycle rules over the Admin API: the rules of S3, with ETags, and with all problems at once. */
 import { startAdmin, testUsers, userSecret } from 'svc/plugins/admin/testing'
+import { createSystemPorts } from 'svc/testing'
 import t from 'tap'
+import { untilNoonMs } from './start.ts'
+
+/** No midnight passes during the tests. */
+const system = createSystemPorts().clock
+const aheadMs = untilNoonMs(system.now())
+const now = () => system.now() + aheadMs
 
 const actions = ['s3:PutLifecycleConfiguration', 's3:ListBucketVersions', 's3:GetObjectTagging']
 const allow = (count: number) => [
   { Effect: 'Allow', Action: actions.slice(0, count), Resource: ['arn:aws:s3:::aging', 'arn:aws:s3:::aging/*'] },
 ]
 const server = await startAdmin({
+  ports: { clock: { ...system, now } },
   without: ['users'],
   plugins: [testUsers({ 'may-put': allow(1), 'may-list': allow(2), 'may-read-tags': allow(3) })],
 })
@@ -114,11 +122,11 @@ t.test('a prefix in decomposed Unicode means the same keys, and stays as it was 
     await signed({ method: 'POST', path: `${own}/objects/upload?key=${encodeURIComponent(key)}`, body: 'x' })
   const rules = [{ id: 'r', enabled: true, filter: { prefix: decomposed }, expiration: { days: 1 } }]
   const run = (body: object) => signed({ method: 'POST', path: `${own}/lifecycle/run`, body })
-  const at = new Date(Date.now() + 3 * 86_400_000).toISOString()
+  const at = new Date(now() + 3 * 86_400_000).toISOString()
   t.match((await run({ dryRun: true, at, draft: { rules } })).json, { deleted: 1 }, 'a draft')
   t.same((await signed({ method: 'PUT', path: `${own}/lifecycle`, body: { rules } })).json, { rules })
   t.match((await run({ dryRun: true, at })).json, { deleted: 1 }, 'what is stored')
-  const version = { key: `${composed}a`, modifiedMs: Date.now(), sizeBytes: 1 }
+  const version = { key: `${composed}a`, modifiedMs: now(), sizeBytes: 1 }
   t.match(await lifecycle.expirationOf({ ...version, bucket } as never), { ruleId: 'r' })
 })
 
@@ -127,12 +135,12 @@ t.test('what a rule deletes first and removes as an old version later is gone in
   await signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'chained', versioning: true } })
   await signed({ method: 'POST', path: `${own}/objects/upload?key=a`, body: 'x' })
   const after = async (days: number, rules: readonly object[]) => {
-    const at = new Date(Date.now() + days * 86_400_000).toISOString()
+    const at = new Date(now() + days * 86_400_000).toISOString()
     const body = { dryRun: true, at, draft: { rules } }
     const { json } = await signed({ method: 'POST', path: `${own}/lifecycle/run`, body })
     return [json.deleted, json.deleteMarkers]
   }
-  const today = `${new Date().toISOString().slice(0, 10)}T00:00:00.000Z`
+  const today = `${new Date(now()).toISOString().slice(0, 10)}T00:00:00.000Z`
   const old = { enabled: true, noncurrentExpiration: { noncurrentDays: 1 } }
   for (const [first, expiration] of [
     [2, { days: 1 }],
@@ -154,6 +162,18 @@ t.test('what a rule deletes first and removes as an old version later is gone in
   t.same(await after(1, [lonely, old]), [0, 0])
   t.same(await after(2, [lonely, old]), [2, 0])
   t.same(await after(2, [old]), [1, 0])
+})
+
+t.test('a dry run of rules with tags needs the right to read tags, also where the rules are stored', async t => {
+  const rule = { id: 'r', enabled: true, expiration: { days: 1 }, filter: { prefix: '', tags: { project: 'zeus' } } }
+  const dryRun = async (user: string) =>
+    (await server.signedBy(user, userSecret)({ method: 'POST', path: `${path}/run`, body: { dryRun: true } })).status
+  await put([rule])
+  t.equal(await dryRun('may-list'), 403)
+  t.equal(await dryRun('may-read-tags'), 200)
+  await put([{ ...rule, enabled: false }])
+  t.equal(await dryRun('may-list'), 200, 'nothing is counted by it')
+  await put([])
 })
 
 t.test('rules are applied on demand', async t => {
@@ -181,7 +201,7 @@ t.test('rules are applied on demand', async t => {
   const old = { enabled: true, expiration: { days: 1 }, abortIncompleteUpload: { daysAfterInitiation: 1 } }
   t.same((await trial([old])).json, { ...nothing, buckets: 1 }, 'nothing is old enough')
   await signed({ method: 'POST', path: '/api/v1/buckets/aging/objects/upload?key=young', body: 'x' })
-  const at = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
+  const at = (days: number) => new Date(now() + days * 86_400_000).toISOString()
   t.match((await trial([old], { dryRun: true, at: at(0) })).json, { deleteMarkers: 0 })
   t.match((await trial([old], { dryRun: true, at: at(2) })).json, { deleteMarkers: 1 }, 'it is two days later')
   const byDate = { enabled: true, expiration: { date: `${at(-2).slice(0, 10)}T00:00:00.000Z` } }

@@ -5,6 +5,9 @@ import { pauseMs } from '../worker.ts'
 
 export const dayMs = 86_400_000
 
+/** Until the noon after the next midnight. */
+export const untilNoonMs = (nowMs: number): number => Math.ceil(nowMs / dayMs) * dayMs + dayMs / 2 - nowMs
+
 export interface LifecycleServer extends TestServer {
   now(): number
   advanceDays(days: number): void
@@ -14,7 +17,7 @@ export interface LifecycleServer extends TestServer {
 export async function startLifecycle({ byHand = false, atNoon = false } = {}): Promise<LifecycleServer> {
   const { clock } = createSystemPorts()
   const startMs = clock.now()
-  let aheadMs = atNoon ? Math.ceil(startMs / dayMs) * dayMs + dayMs / 2 - startMs : 0
+  let aheadMs = atNoon ? untilNoonMs(startMs) : 0
   const now = () => clock.now() + aheadMs
   const server = await startServer({
     ports: {
