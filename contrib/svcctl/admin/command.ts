@@ -42,9 +42,12 @@ export function createAdminCommand(operation: Operation, name: string, isDocumen
       // A dry run needs no confirmation.
       const mayHarm = (isDestructive(operation) || options.remove === true) && options.dryRun !== true
       if (mayHarm) await context.requireConfirmed(`${overrides[operation.id]?.question ?? question(name, label)}?`)
-      const client = await context.connectAdmin(target.alias, { isStream })
+      const { answersWithinMs, columns, defaults, line, exportKind = '' } = overrides[operation.id] ?? {}
+      const client = await context.connectAdmin(target.alias, {
+        isStream,
+        ...(answersWithinMs !== undefined && { answersWithinMs }),
+      })
       const limit = (options.limit ?? options.count) as number | undefined
-      const { columns, defaults, line, exportKind = '' } = overrides[operation.id] ?? {}
       try {
         if (options.format === 'yaml')
           return await showDocuments(context, client, request, { kind: exportKind, names: args.slice(1) })

@@ -37,6 +37,8 @@ export interface Override {
   readonly question?: string
   /** The command in its help. */
   readonly example?: string
+  /** Minimum time to wait, where the answer comes at the end of much work. */
+  readonly answersWithinMs?: number
   /** It starts a job, which `--wait` waits for. */
   readonly job?: JobFacts
   /** The columns of the table, or the lines; default: all short fields. */
@@ -268,6 +270,7 @@ export const overrides: Readonly<Record<string, Override>> = {
   },
   putPolicy: { isEcho: true },
   putBucketLifecycle: { isEcho: true },
+  runBucketLifecycle: { answersWithinMs: 3_600_000 },
   putBucketCors: { isEcho: true },
   putBucketEvents: { isEcho: true },
   putBucketPolicy: {

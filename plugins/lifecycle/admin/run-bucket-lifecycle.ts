@@ -9,7 +9,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/lifecycle/run',
   tag: 'buckets',
   summary:
-    'Applies the lifecycle rules of a bucket now. Refused while they are already being applied. A dry run counts what that would do, from the record of every version; it needs `s3:ListBucketVersions` as well, and for rules with tags `s3:GetObjectTagging` of all objects.',
+    'Applies the lifecycle rules of a bucket now. Refused while they are already being applied. A dry run counts what that would do, and reads every version of the bucket; it needs `s3:ListBucketVersions` as well, and for rules with tags `s3:GetObjectTagging` of all objects.',
   authorize: ['s3:PutLifecycleConfiguration'],
   // The counts tell whether there are keys, sizes and tags of the rules.
   authorizeRequest: ({ params: { bucket }, body }) => ({
