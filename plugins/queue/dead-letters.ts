@@ -28,13 +28,18 @@ export interface DeadLetters {
 export function createDeadLetters(storage: StorageService, max = deadLettersMax): DeadLetters {
   const countOf = async (place: QueuePlace) => (await storage.counter(place.count))[slot.deadLetters] ?? 0
 
-  const count = async (place: QueuePlace) =>
-    storage.scan(place.dead, endOf(place.dead), (cursor): DeadLetterCount => {
-      let count = 0
-      let newest = ''
-      for (; cursor.next(); count++) newest = idOf(cursor.key)
-      return { count, newest }
+  const newestOf = async (place: QueuePlace) =>
+    storage.scan(place.dead, endOf(place.dead), cursor => {
+      let newest: Buffer | undefined
+      while (cursor.next()) newest = Buffer.from(cursor.key)
+      return newest === undefined ? '' : idOf(newest)
     })
+
+  const count = async (place: QueuePlace): Promise<DeadLetterCount> => {
+    // First, so that there are not more up to this one than are counted.
+    const newest = await newestOf(place)
+    return { count: newest === '' ? 0 : await countOf(place), newest }
+  }
 
   const oldestKeys = (place: QueuePlace, count: number, end = endOf(place.dead)) =>
     storage.scan(place.dead, end, cursor => {
@@ -91,9 +96,12 @@ export function createDeadLetters(storage: StorageService, max = deadLettersMax)
   /** Runs over the given ids, or over all that exist now: later ones have larger ids. Resolves with the sum. */
   async function withEach(
     place: QueuePlace,
-    { ids, through }: DeadLetterSelection,
+    which: DeadLetterSelection,
     run: (keys: readonly Buffer[]) => Promise<number>,
   ): Promise<number> {
+    // An array of ids has none of the fields: it would mean all dead letters.
+    if (Array.isArray(which)) throw new TypeError('queue: a selection of dead letters is an object with ids')
+    const { ids, through } = which
     let sum = 0
     if (ids !== undefined) {
       if (ids.length > answerEntriesMax) throw new RangeError(`queue: at most ${answerEntriesMax} dead letters at once`)
@@ -102,7 +110,7 @@ export function createDeadLetters(storage: StorageService, max = deadLettersMax)
       for (let at = 0; at < keys.length; at += changeEntriesMax) sum += await run(keys.slice(at, at + changeEntriesMax))
       return sum
     }
-    const newest = through ?? (await count(place)).newest
+    const newest = through ?? (await newestOf(place))
     if (newest === '') return 0
     const end = keyAfter(place.dead, newest)
     for (;;) {

@@ -170,6 +170,8 @@ t.test(
     await until(async () => (await news.status('seen')).deadLetters === 2)
     const seen = await news.countDeadLetters('seen')
     t.match(seen, { count: 2, newest: /^[0-9a-f]{20}$/ })
+    await t.rejects(news.discardDeadLetters('seen', [seen.newest] as object), TypeError, 'and not all of them')
+    await t.rejects(news.retryDeadLetters('seen', [] as object), TypeError)
     isAway = false
     await until(async () => (await news.status('seen')).deadLetters === 3)
     t.same(await texts(), ['a', 'b', 'overtaken'])
