@@ -140,7 +140,10 @@ export function createJobs({ redundancy, documents, objects, storage, locks, por
     const { id, state, scanned, damaged, healed, failed, dangling, removed } = job
     log.info({ job: id, state, scanned, damaged, healed, failed, dangling, removed }, 'a heal job has ended')
     await save(job)
-    for (const earlier of takeChecked(job, jobs.values())) await save(earlier)
+    for (const earlier of takeChecked(job, jobs.values())) {
+      // Another job may have deleted it meanwhile.
+      if (jobs.has(earlier.id)) await save(earlier)
+    }
   }
 
   const find = (id: string): StoredHealJob => {

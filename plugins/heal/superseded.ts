@@ -1,4 +1,7 @@
-/** Which jobs still say something about what is missing: those whose place no later job has taken. */
+/**
+ * Which jobs still say something about what is missing: those whose place no later job has taken. One that has healed a part of what an
+ * earlier dry run looked at does not take its place: it takes what it has checked out of what that has found (`found-records.ts`).
+ */
 import type { StoredHealJob } from './admin/heal-schema.ts'
 import { foundByDryRun, takeFound } from './found-records.ts'
 
