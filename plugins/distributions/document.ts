@@ -249,7 +249,7 @@ export const DistributionView = Type.Object(
     shadowed: Type.Optional(
       Type.Array(Shadowed, {
         description:
-          'Of `getDistribution`: the wildcard of another distribution that answers at a domain once this distribution does not have it any more. No distribution answers then at domains that are not in the list.',
+          'Of `getDistribution`: the wildcard of another distribution that has a domain once this distribution does not have it any more; a disabled one answers 403 there. No distribution answers then at domains that are not in the list.',
       }),
     ),
   },

@@ -773,7 +773,7 @@ if (withoutBrowser !== false) {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Delete endpoint' }).click()
     const deletion = page.getByRole('dialog', { name: 'Delete endpoint?' })
-    await deletion.getByText('From then on wild answers at s3.example.test, with its *.example.test.').waitFor()
+    await deletion.getByText('From then on wild has s3.example.test, with its *.example.test.').waitFor()
     await deletion.getByText('From then on no distribution answers at endpoint.test.').waitFor()
     t.same(await accessibilityFlaws(page), [])
     await deletion.getByLabel(/Type endpoint/).fill('endpoint')

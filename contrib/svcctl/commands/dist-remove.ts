@@ -10,7 +10,7 @@ export default defineCommand<Options>({
   name: 'dist remove',
   otherNames: ['rm'],
   summary: 'Removes a distribution: from the next request on it does not answer at its names. The bucket is kept.',
-  description: 'The question says where a wildcard of another distribution answers then.',
+  description: 'The question says which of its names a wildcard of another distribution has then. A disabled one answers 403 there.',
   arguments: [{ name: 'target', summary: 'ALIAS/ID', kind: 'target' }],
   options: [
     { flags: '--if-match <etag>', summary: 'only if the distribution still has this ETag' },
@@ -22,7 +22,7 @@ export default defineCommand<Options>({
     const { shadowed = [] } = await readDistribution(place)
     const others = shadowed.map(
       ({ domain, wildcard, distribution = 'a distribution of somebody else' }) =>
-        `${distribution} answers at ${domain} then, with its ${wildcard}. `,
+        `${distribution} has ${domain} then, with its ${wildcard}. `,
     )
     await context.requireConfirmed(`${others.join('')}Take ${text} off its names?`)
     await deleteDistribution(place, options)

@@ -181,7 +181,7 @@ t.test('create, list, resolve, disable, rotate, remove', async t => {
   const asked = await run(['dist', 'remove', 'home/media'], { input: 'n\n', isAnswered: true })
   t.match(asked, {
     code: 1,
-    stderr: 'wild answers at media.example.test then, with its *.example.test. Take home/media off its names?',
+    stderr: 'wild has media.example.test then, with its *.example.test. Take home/media off its names?',
   })
   await succeeds(t, 'dist', 'remove', 'home/media', '--yes')
   await succeeds(t, 'dist', 'remove', 'home/wild', '--yes')

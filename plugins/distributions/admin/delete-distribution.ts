@@ -9,7 +9,7 @@ export default defineAdminOperation({
   path: '/distributions/{id}',
   tag: 'distributions',
   summary:
-    'Deletes a distribution: from the next request on it does not answer at its names; `shadowed` of `getDistribution` says where another one does then. The bucket is not changed.',
+    'Deletes a distribution: from the next request on it does not answer at its names; `shadowed` of `getDistribution` says which of them a wildcard of another one has then. The bucket is not changed.',
   authorize: [manage],
   params: IdParameters,
   query: Type.Object(Force),

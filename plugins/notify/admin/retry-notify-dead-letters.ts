@@ -32,7 +32,7 @@ export default defineAdminOperation({
       left: Left,
       reason: Type.String({
         description:
-          'Why none was queued, and the state of waiting events, or why those that were queued are not sent; empty if they are sent.',
+          'If none was queued: why, and what becomes of the events that wait. Else why those that were queued are not sent; empty if they are.',
       }),
     },
     { $id: 'NotifyDeadLetterRetryResult' },

@@ -19,7 +19,7 @@ export const publishing = {
   deleteTitle: (id: string) => `Delete ${id}?`,
   nobodyAnswers: (domains: string) => `From then on no distribution answers at ${domains}.`,
   otherAnswers: (other: string | undefined, wildcard: string, domains: string) =>
-    `From then on ${other ?? 'a distribution of somebody else'} answers at ${domains}, with its ${wildcard}.`,
+    `From then on ${other ?? 'a distribution of somebody else'} has ${domains}, with its ${wildcard}.`,
   bucketStays: 'The bucket and its objects stay.',
   certificates: 'Certificates',
   noCertificates:
