@@ -112,8 +112,26 @@ t.test('pools of different shapes', async t => {
   await verify(t, s3, sizes, 'new')
   t.ok(blobs('d1').length > 0 && blobs('e1').length > 0, 'each pool has blobs')
   t.match((await admin().call('GET', '/info')).pools, [
-    { index: 0, sets: 1, drivesPerSet: 4, parity: 2, reducedParity: 1, readQuorum: 2, writeQuorum: 3 },
-    { index: 1, sets: 1, drivesPerSet: 3, parity: 1, reducedParity: 1, readQuorum: 2, writeQuorum: 2 },
+    {
+      index: 0,
+      sets: 1,
+      drivesPerSet: 4,
+      parity: 2,
+      reducedParity: 1,
+      readQuorum: 2,
+      writeQuorum: 3,
+      erasureSets: [{ state: 'ok' }],
+    },
+    {
+      index: 1,
+      sets: 1,
+      drivesPerSet: 3,
+      parity: 1,
+      reducedParity: 1,
+      readQuorum: 2,
+      writeQuorum: 2,
+      erasureSets: [{ state: 'ok' }],
+    },
   ])
   t.equal((await metrics('svc_redundancy_records')).length, 2)
   t.equal(await health(), '200 ok')

@@ -119,14 +119,26 @@ t.test('what stands in for it is there when it goes', async t => {
   await order(wild, ['wild.test', '*.wild.test'])
   const { chain, key } = authority.issue(['www.wild.test'], { days: 90 })
   await call('POST', '/certificates', { id: 'second', certificate: chain, privateKey: key })
+  const inOrder = (...changes: readonly Awaited<ReturnType<typeof certificates.prepareEnd>>[]) =>
+    stores[0]!.transaction(tx => {
+      for (const change of changes) change(tx)
+    })
+  for (const isFirst of [true, false]) {
+    const id = isFirst ? 'another-first' : 'another-last'
+    const wish = await certificates.prepareWish(id, { domains: ['another.test'] })
+    const end = await certificates.prepareEnd('wild', { gone: wild.aliases })
+    await inOrder(...(isFirst ? [wish, end] : [end, wish]))
+    t.equal((await call('GET', '/certificates/wild')).status, 404, id)
+    await order(wild, ['wild.test', '*.wild.test'])
+  }
   const stands = await certificates.prepareEnd('wild', { gone: wild.aliases })
   await call('DELETE', '/certificates/second?force=true')
   await t.rejects(stores[0]!.transaction(stands), { code: 'precondition_failed' })
   const another = await certificates.prepareWish('another', { domains: ['another.test'] })
-  const both = stores[0]!.transaction(tx => {
-    another(tx)
-    stands(tx)
-  })
-  await t.rejects(both, { code: 'precondition_failed' }, 'also beside a change that asks for nothing')
+  for (const changes of [
+    [another, stands],
+    [stands, another],
+  ])
+    await t.rejects(inOrder(...changes), { code: 'precondition_failed' }, 'also beside a change that asks for nothing')
   t.match(await remove('wild'), refusal('www.wild.test', 'wild'))
 })
