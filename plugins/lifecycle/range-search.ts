@@ -1,4 +1,4 @@
-/** Whether a key is in one of many ranges. A draft may have a thousand rules, and every version of the bucket is looked at. */
+/** Whether a key is in one of many ranges, and old enough for it. There may be a thousand rules, and a dry run looks at every version of the bucket. */
 import type { DueRange } from 'svc/plugins/objects/api'
 
 interface Place {

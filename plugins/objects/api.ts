@@ -37,7 +37,7 @@ export type {
   TransformedVersion,
   WriteTransform,
 } from './transform.ts'
-export { eachInTurns, filterInTurns, mapInTurns, someInTurns } from './turns.ts'
+export { eachInTurns, mapInTurns, someInTurns } from './turns.ts'
 export { isProtecting } from './versions.ts'
 
 export interface Bucket {

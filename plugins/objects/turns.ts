@@ -22,13 +22,6 @@ export async function eachInTurns<Item>(items: readonly Item[], work: (item: Ite
   await mapInTurns(items, work)
 }
 
-/** As `items.filter`. */
-export async function filterInTurns<Item>(items: readonly Item[], test: (item: Item) => boolean): Promise<Item[]> {
-  const kept: Item[] = []
-  await mapInTurns(items, item => void (test(item) && kept.push(item)))
-  return kept
-}
-
 /** As `items.map`. */
 export async function mapInTurns<Item, Result>(
   items: readonly Item[],
