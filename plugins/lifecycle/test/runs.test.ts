@@ -69,6 +69,8 @@ const rule: fc.Arbitrary<LifecycleRule> = fc
   .map(([f, a, n]) => ({ id: '', enabled: n > 0, ...f, ...a }) as LifecycleRule)
   .filter(one => checkLifecycleRules([one]).length === 0)
 
+const expireAll: LifecycleRule = { id: 'r', enabled: true, prefix: '', expiration: { days: 1 } }
+
 const step = fc.oneof(
   { weight: 10, arbitrary: fc.record({ do: fc.constant('put'), key, size: fc.nat(30), tagged: fc.nat(2) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('delete'), key }) },
@@ -282,12 +284,17 @@ t.test('rules remove the same versions as the model', async t => {
     if (!isApplied) return [...list.filter(one => one.do !== 'rules'), put]
     return [...list.slice(0, 8), put, ...list.slice(8), { do: 'wait', days: 5 }, { do: 'run' }]
   })
+  // Where versions are suspended, the delete marker takes the place of the null version: rare among so few histories.
+  const replacing: Step[] = [
+    { do: 'put', key: 'a', size: 1, tagged: 0 },
+    { do: 'versioning', to: 'suspended' },
+    { do: 'rules', rules: [expireAll] },
+    { do: 'wait', days: 3 },
+    { do: 'run' },
+  ]
   await fc.assert(
     fc.asyncProperty(fc.record({ locked: fc.boolean(), later: fc.integer({ min: 0, max: 24 }), steps: ended }), play),
-    {
-      seed,
-      numRuns: runCount,
-    },
+    { seed, numRuns: runCount, examples: [[{ locked: false, later: 3, steps: replacing }]] },
   )
   // Locked versions that are due are rare here: another test covers them.
   for (const name of ['deleted', 'deleteMarkers', 'replaced', 'uploadsAborted', 'foreseen deleted'])
@@ -303,7 +310,6 @@ const put = (bucket: string, name: string, tags: Record<string, string> = {}) =>
     checksumAlgorithm: undefined,
   })
 const ranges = [{ prefix: '', lastDay: 2 ** 23 }]
-const expireAll: LifecycleRule = { id: 'r', enabled: true, prefix: '', expiration: { days: 1 } }
 
 t.test('versions that changed since they were found stay', async t => {
   const bucket = 'runs-races'
