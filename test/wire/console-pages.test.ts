@@ -95,7 +95,7 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Create bucket' }).click()
     await dialog.getByText('This server has no encryption keys').waitFor()
     t.ok(await dialog.getByRole('option', { name: /SSE-S3/ }).isDisabled())
-    await dialog.getByRole('link', { name: 'How to give it one' }).click()
+    await dialog.getByRole('link', { name: 'Encryption keys' }).click()
     await page.getByText('openssl rand -base64 32').waitFor()
     t.same(await accessibilityFlaws(page), [])
     await page.getByRole('main').getByRole('link', { name: 'Buckets' }).click()

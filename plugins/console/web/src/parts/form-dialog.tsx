@@ -30,6 +30,8 @@ export interface FormDialogProps {
   /** Shows what is stored now, where somebody else has changed it first. Absent: the dialog closes, and what is around it is read again. */
   readonly onConflict?: () => Promise<void>
   readonly onClose: () => void
+  /** Nothing of it is on its way now, and closing ends it. */
+  readonly isHeld?: boolean
   /** How far it is with what was sent. */
   readonly progress?: ReactNode
   readonly children: ReactNode
@@ -44,6 +46,7 @@ export function FormDialog({
   isDirty = form?.isDirty() ?? false,
   onConflict,
   onClose,
+  isHeld = false,
   progress,
   children,
 }: FormDialogProps) {
@@ -77,8 +80,9 @@ export function FormDialog({
     onClose()
   }
   const { element, unsaid } = useBesideFields(sending.error, form?.setErrors)
+  const goesOn = sending.isPending && !isHeld
   return (
-    <FormModal title={title} size={size} isSent={sending.isPending} onClose={onClose}>
+    <FormModal title={title} size={size} isSent={goesOn} onClose={onClose}>
       {close => (
         <form
           {...element}
@@ -100,7 +104,7 @@ export function FormDialog({
             />
             <Group justify="flex-end" className="dialog-buttons">
               <Button variant="default" onClick={close}>
-                {submit === undefined || sending.isPending ? texts.common.close : texts.common.cancel}
+                {submit === undefined || goesOn ? texts.common.close : texts.common.cancel}
               </Button>
               {submit !== undefined && (
                 <Button type="submit" loading={sending.isPending}>

@@ -155,6 +155,7 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
       // Whatever has ended it: nothing goes on.
       onSubmit={() => run().finally(() => tellAway(false))}
       onClose={onClose}
+      isHeld={isCut}
       progress={
         <>
           {progress !== undefined && (
