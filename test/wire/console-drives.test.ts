@@ -53,8 +53,8 @@ if (withoutBrowser !== false) {
     await page.getByRole('link', { name: 'Overview' }).click()
     // They are folders of one disk here.
     await page.getByRole('alert').getByText('are on one file system: if it is lost, all of them are lost').waitFor()
-    const failed = page.getByRole('alert').filter({ hasText: 'Drive drive2 has failed.' })
-    await failed.getByText('Everything can be read and written; 1 more drive may fail.').waitFor()
+    const failed = page.getByRole('alert').filter({ hasText: 'Drive drive2 is offline.' })
+    await failed.getByText('Everything can be read and written now.').waitFor()
     t.match(
       await failed.getByRole('link', { name: 'Replace drive2' }).getAttribute('href'),
       `/drives?replace=${encodeURIComponent(lost!.path)}`,
@@ -159,7 +159,7 @@ if (withoutBrowser !== false) {
     t.equal(await own.getByText('Needs attention').count(), 0)
     await healed({ bucket: 'data', deep: true })
     await own.goto(new URL('/server', own.url()).href)
-    await own.getByText('Everything is stored with full redundancy; any 2 drives may fail.').waitFor()
+    await own.getByText('any 2 drives may fail (objects of the class REDUCED_REDUNDANCY: 1).').waitFor()
     // Words are words; only what is compared letter by letter is set as code.
     const fact = (name: string) => own.getByRole('row', { name: new RegExp(`^${name} `) }).locator('code')
     await fact('Deployment').waitFor()

@@ -7,15 +7,26 @@ type ServerInfo = Parameters<typeof healthOf>[0]
 type Redundancy = NonNullable<Parameters<typeof healthOf>[1]>
 
 /** One set of as many drives; `lost`: slots. */
-function infoOf(count: number, parity: number, state: string, lost: readonly number[] = [], healing = 0): ServerInfo {
+function infoOf(
+  count: number,
+  parity: number,
+  state: string,
+  lost: readonly number[] = [],
+  healing = 0,
+  { reducedParity = parity, sharesFileSystem = false, lostState = 'faulty' } = {},
+): ServerInfo {
   const disks = Array.from({ length: count }, (_, index) => ({
     path: `/data/d${index + 1}`,
-    state: lost.includes(index) ? 'faulty' : 'online',
+    state: lost.includes(index) ? lostState : 'online',
+    sharesFileSystem,
     error: lost.includes(index) ? 'ENOENT' : '',
     healing: index < healing,
   }))
   const set = { index: 0, state, drives: count, online: count - lost.length, offline: lost.length, healing }
-  return { nodes: [{ disks }], pools: [{ index: 0, parity, erasureSets: [set] }] } as unknown as ServerInfo
+  return {
+    nodes: [{ disks }],
+    pools: [{ index: 0, parity, reducedParity, erasureSets: [set] }],
+  } as unknown as ServerInfo
 }
 
 const ledger = (given: Partial<Redundancy> = {}) =>
@@ -28,7 +39,7 @@ t.test('all is well', async t => {
     findings: [],
   })
   const { color, text } = healthOf(infoOf(4, 2, 'ok'), undefined, true)
-  t.same([color, text.slice(0, 37)], ['teal', 'All drives work. The server does not '])
+  t.same([color, text.slice(0, 37)], ['blue', 'All drives work. The server does not '])
 })
 
 t.test('without redundancy nothing is green', async t => {
@@ -36,6 +47,7 @@ t.test('without redundancy nothing is green', async t => {
   t.same([color, text], ['blue', 'All drives work. Keep a backup: a drive that fails takes its data along.'])
   const failed = healthOf(infoOf(1, 0, 'unavailable', [0]), undefined, true)
   t.equal(failed.text, 'Drive d1 has failed. Some of what is stored may be out of reach now.')
+  t.match(failed.findings[1], { text: 'Set 1 of pool 1 is unavailable' })
 })
 
 t.test('a drive that failed is named, with how many more may fail, and what to do', async t => {
@@ -69,6 +81,37 @@ t.test('no number of drives is promised where it may be another one', async t =>
   t.equal(
     healthOf(infoOf(4, 2, 'read_only', [2, 3], 1), missing, true).text,
     '2 drives have failed. Some of what is stored may be out of reach now.',
+  )
+})
+
+t.test('objects with less parity, and drives of one file system, are not promised what others are', async t => {
+  const reduced = { reducedParity: 1 }
+  t.match(healthOf(infoOf(4, 2, 'ok', [], 0, reduced), ledger(), true), {
+    color: 'teal',
+    text: 'Everything is stored with full redundancy; any 2 drives may fail (objects of the class REDUCED_REDUNDANCY: 1).',
+  })
+  const textOf = (lost: number[], state: string, more: object) =>
+    healthOf(infoOf(4, 2, state, lost, 0, more), ledger({ isFull: false }), true).text
+  t.equal(
+    textOf([0], 'degraded', reduced),
+    'Drive d1 has failed. Everything can be read and written; 1 more drive may fail (objects of the class REDUCED_REDUNDANCY: none).',
+  )
+  t.match(textOf([0, 1], 'read_only', reduced), /^2 drives have failed. Objects of the class REDUCED_REDUNDANCY, if/)
+  t.equal(
+    textOf([0], 'degraded', { sharesFileSystem: true, lostState: 'offline' }),
+    'Drive d1 is offline. Everything can be read and written now.',
+  )
+  const shared = healthOf(infoOf(4, 2, 'ok', [], 0, { sharesFileSystem: true }), ledger(), true)
+  t.same(
+    [shared.color, shared.text.slice(0, 60)],
+    ['orange', 'Everything is stored with full redundancy, but several drive'],
+  )
+  const lost = ledger({ isFull: false, failingRecords: 1 })
+  const unwritten = healthOf(infoOf(4, 2, 'read_only', [0, 1]), lost, true)
+  t.match(unwritten.text, /^2 drives have failed. Some of what is stored may be lost/)
+  t.ok(
+    unwritten.findings.some(({ text }) => /^Set 1 of pool 1 /.test(text)),
+    'and that it takes no writes',
   )
 })
 

@@ -8,7 +8,7 @@ import { useBesideFields } from './beside-fields.ts'
 import { Conflict } from './conflict.tsx'
 import { notifyFailure } from './failure.tsx'
 import { FormModal } from './form-modal.tsx'
-import { notifyDone, notifyNotDone, useIsGone } from './gone.ts'
+import { notifyDone, notifyNotDone, notifyNotShown, useIsGone } from './gone.ts'
 import { SentFields } from './sent-fields.tsx'
 import { underWay } from './under-way.ts'
 import { Unsaved } from './unsaved.tsx'
@@ -65,6 +65,7 @@ export function FormDialog({
       if (!isClosed.current) {
         if (outcome !== 'stay' && outcome !== 'declined') onClose()
       } else if (outcome === 'declined') notifyNotDone(title)
+      else if (outcome === 'stay') notifyNotShown(title)
       else notifyDone(title)
     },
     onError(error) {

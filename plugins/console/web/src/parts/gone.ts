@@ -23,5 +23,9 @@ export const notifyGoesOn = (title: string): void =>
 export const notifyNotDone = (title: string): void =>
   void notifications.show({ color: 'orange', message: texts.common.isNotDone(title) })
 
+/** For what its dialog would have shown. */
+export const notifyNotShown = (title: string): void =>
+  void notifications.show({ color: 'orange', message: texts.common.isNotShown(title) })
+
 export const notifyDone = (title: string): void =>
   void notifications.show({ color: 'teal', message: texts.common.isDone(title) })

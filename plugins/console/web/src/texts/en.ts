@@ -23,8 +23,12 @@ const setStates: Readonly<Record<string, string>> = {
   unavailable: 'unavailable: what is stored in it can be neither read nor written now',
 }
 
-const moreMayFail = (spare: number) =>
-  spare === 0 ? 'no other drive may fail' : `${counted(spare, 'more drive')} may fail`
+const moreMayFail = (spare: number, reduced: number | undefined) =>
+  `${spare === 0 ? 'no other drive may fail' : `${counted(spare, 'more drive')} may fail`}${ofReduced(reduced)}`
+
+/** Undefined where they have no less. */
+const ofReduced = (count: number | undefined) =>
+  count === undefined ? '' : ` (objects of the class REDUCED_REDUNDANCY: ${count === 0 ? 'none' : count})`
 
 export const en = {
   product: 'Console',
@@ -84,6 +88,7 @@ export const en = {
     unsaved: 'Not saved yet.',
     goesOn: (title: string) => `“${title}” goes on: closing it does not call it off. A message says how it ends.`,
     isNotDone: (title: string) => `“${title}” was not done: there was a question, and its dialog was closed.`,
+    isNotShown: (title: string) => `“${title}” is done, but its dialog was closed before it could show the result.`,
     isDone: (title: string) => `“${title}” is done.`,
     leaveTitle: 'Leave without saving?',
     leaveText: 'What you have changed here is not saved, and is lost when you leave.',
@@ -196,16 +201,24 @@ export const en = {
     attention: 'Needs attention',
     noBucket: 'Objects are stored in buckets, and there is none yet.',
     firstBucket: 'Create your first bucket',
-    drivesFailed: (names: readonly string[]) =>
-      names.length === 1 ? `Drive ${names[0]} has failed.` : `${names.length} drives have failed.`,
-    fullRedundancy: (spare: number) =>
-      `Everything is stored with full redundancy; any ${counted(spare, 'drive')} may fail.`,
+    drivesFailed: (names: readonly string[], areFaulty: boolean) => {
+      const [what, is, are] = areFaulty ? ['failed', 'has', 'have'] : ['offline', 'is', 'are']
+      return names.length === 1 ? `Drive ${names[0]} ${is} ${what}.` : `${names.length} drives ${are} ${what}.`
+    },
+    fullRedundancy: (spare: number, reduced: number | undefined) =>
+      `Everything is stored with full redundancy; any ${counted(spare, 'drive')} may fail${ofReduced(reduced)}.`,
+    sharedRedundancy:
+      'Everything is stored with full redundancy, but several drives are on one file system: if it is lost, they are lost together.',
     lessRedundancy: 'All drives work. Not everything is stored with full redundancy.',
     noRedundancy: 'All drives work. Keep a backup: a drive that fails takes its data along.',
     notTold: 'All drives work. The server does not tell now whether anything lacks redundancy.',
-    allRead: (spare: number) => `Everything can be read and written; ${moreMayFail(spare)}.`,
-    notAllWritten: (spare: number) =>
-      `Everything can be read, and not everything can be written; ${moreMayFail(spare)}.`,
+    allRead: (spare: number, reduced: number | undefined) =>
+      `Everything can be read and written; ${moreMayFail(spare, reduced)}.`,
+    allReadNow: 'Everything can be read and written now.',
+    notAllWritten: (spare: number, reduced: number | undefined) =>
+      `Everything can be read, and not everything can be written; ${moreMayFail(spare, reduced)}.`,
+    reducedNotRead:
+      'Objects of the class REDUCED_REDUNDANCY, if there are any, may be out of reach now. Everything else can be read.',
     notAllRead: 'Some of what is stored may be out of reach now.',
     someLost: 'Some of what is stored may be lost.',
     driveLost: (path: string, state: string, error: string) => `${path} is ${state}${error === '' ? '' : `: ${error}`}`,

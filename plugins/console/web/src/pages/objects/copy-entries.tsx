@@ -73,9 +73,11 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
   }
   const presentIn = async (place: string, steps: readonly Step[]) => {
     const keys = steps.map(({ to }) => to)
-    return existingKeys(place, keys, closed.signal, () => tellAway(true)).catch(error => {
+    const present = await existingKeys(place, keys, closed.signal, () => tellAway(true)).catch(error => {
       throw inForm(error)
     })
+    tellAway(false)
+    return present
   }
   /** The first of the keys behind which there is what nobody sees in a list, and would be gone. */
   const findBehind = async (place: string, keys: readonly string[]) => {
@@ -84,6 +86,7 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
     const found = await keysBehind(place, keys, closed.signal, () => tellAway(true)).catch(error => {
       throw inForm(error)
     })
+    tellAway(false)
     const [key] = found
     return key === undefined ? undefined : { key, count: found.size, isKnown: versioning !== undefined }
   }

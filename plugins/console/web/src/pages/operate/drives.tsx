@@ -150,11 +150,17 @@ interface MayFailProps {
 }
 
 /** How many drives of a set may still fail. */
-function MayFail({ of: { parity, reducedParity }, set: { drives, offline, healing }, redundancy }: MayFailProps) {
+function MayFail({
+  of: { parity, reducedParity },
+  set: { drives, offline, healing, state },
+  redundancy,
+}: MayFailProps) {
   const missing = offline + healing
   // Of what lacks shards though all drives work it is not known how many more it may lose.
   if (parity > 0 && missing === 0 && redundancy?.isFull === false) return null
   const left = parity - missing
+  // What is rebuilt where all drives work may lack next to nothing.
+  if (left < 0 && state === 'ok') return null
   const text =
     parity === 0
       ? words.mayNotFail(drives)
@@ -167,7 +173,8 @@ function MayFail({ of: { parity, reducedParity }, set: { drives, offline, healin
   const isLess = reducedParity < parity && left >= 0
   return (
     <Text size="sm" {...(left <= 0 && { fw: 600 })}>
-      {text} {isLess && words.reducedMayFail(Math.max(0, reducedParity - missing))}
+      {text}{' '}
+      {isLess && (reducedParity < missing ? words.reducedOutOfReach : words.reducedMayFail(reducedParity - missing))}
     </Text>
   )
 }

@@ -49,9 +49,11 @@ export function Attention() {
   if (info.error !== null) {
     return <ProblemAlert error={info.error} onRetry={() => info.refetch()} isStale={info.data !== undefined} />
   }
-  // Nor that nothing is found before it was looked for.
-  if (info.data === undefined || (redundancy.isLoading && redundancy.errorUpdateCount === 0)) return <Skeleton h={56} />
-  const { color, text, findings } = healthOf(info.data, redundancy.data, mayHeal)
+  if (info.data === undefined) return <Skeleton h={56} />
+  const ledger = redundancy.isError ? undefined : redundancy.data
+  const { color, text, findings } = healthOf(info.data, ledger, mayHeal)
+  // Nor that nothing is found before it was looked for. What has failed is told at once.
+  const isWaiting = color === 'blue' && redundancy.isLoading && redundancy.errorUpdateCount === 0
   const keysProblem = keys.data && problemOf(keys.data)
   const offline = [
     ...(targets.data ?? []).map(target => ({ ...target, words: texts.events })),
@@ -67,14 +69,18 @@ export function Attention() {
   const Icon = color === 'teal' ? IconCheck : IconAlertTriangle
   return (
     <>
-      <Alert color={color} icon={<Icon aria-hidden />}>
-        <Stack gap={4}>
-          <Text size="sm" fw={600}>
-            {text}
-          </Text>
-          <Findings findings={findings} />
-        </Stack>
-      </Alert>
+      {isWaiting ? (
+        <Skeleton h={56} />
+      ) : (
+        <Alert color={color} icon={<Icon aria-hidden />}>
+          <Stack gap={4}>
+            <Text size="sm" fw={600}>
+              {text}
+            </Text>
+            <Findings findings={findings} />
+          </Stack>
+        </Alert>
+      )}
       {found.length > 0 && (
         <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={texts.overview.attention} role="alert">
           <Findings findings={found} />

@@ -27,6 +27,7 @@ export interface Health {
 export function healthOf(info: ServerInfo, redundancy: Redundancy | undefined, mayHeal: boolean): Health {
   const drives = info.nodes.flatMap(node => node.disks)
   const lost = drives.filter(({ state }) => state !== 'online')
+  const isTold = lost.length > 0 || drives.some(({ healing }) => healing)
   const rebuilt = drives.filter(({ healing }) => healing)
   const names = namesOfDrives(drives)
   const nameOf = ({ path }: { readonly path: string }) => names.get(path)!
@@ -38,50 +39,66 @@ export function healthOf(info: ServerInfo, redundancy: Redundancy | undefined, m
       link: { to: '/drives', search: { replace: drive.path }, label: texts.drives.replace(nameOf(drive)) },
     })),
     ...setFindings(info),
-    ...redundancyFindings(redundancy, lost.length + rebuilt.length > 0).map(text => ({ text, link: healing })),
+    ...redundancyFindings(redundancy, isTold).map(finding => ({ ...finding, link: healing })),
     ...rebuilt.map(({ path }) => ({ text: words.healing(path), link: { to: '/drives', label: texts.drives.title } })),
   ]
-  const { isSafe, text } = safetyOf(info, redundancy, lost.length + rebuilt.length > 0)
-  const failed = lost.length === 0 ? '' : `${words.drivesFailed(lost.map(nameOf))} `
-  const isWhole = findings.length === 0
+  const { color, text } = safetyOf(info, redundancy, isTold)
+  const failed =
+    lost.length === 0
+      ? ''
+      : `${words.drivesFailed(
+          lost.map(nameOf),
+          lost.every(({ state }) => state === 'faulty'),
+        )} `
   return {
-    color: lost.length > 0 || !isSafe ? 'red' : isWhole ? (spareOf(info) > 0 ? 'teal' : 'blue') : 'orange',
+    color: lost.length > 0 ? 'red' : color === 'teal' && findings.length > 0 ? 'orange' : color,
     text: `${failed}${text}`,
     findings,
   }
 }
 
-/** Of the set that has the fewest: how many more of its drives may fail. Below zero where more are missing already. */
-const spareOf = ({ pools }: ServerInfo): number =>
-  Math.min(
-    ...pools.flatMap(({ parity, erasureSets }) =>
-      erasureSets.map(({ offline, healing }) => parity - offline - healing),
-    ),
-  )
+/** Of the set that has the fewest: how many more of its drives may fail, by the parity. Below zero where more are missing already. */
+const spareOf = ({ pools }: ServerInfo, parityOf: (pool: ServerInfo['pools'][number]) => number): number =>
+  Math.min(...pools.flatMap(pool => pool.erasureSets.map(({ offline, healing }) => parityOf(pool) - offline - healing)))
 
 /** `isTold`: some drives are lost or being rebuilt. */
-function safetyOf(info: ServerInfo, redundancy: Redundancy | undefined, isTold: boolean) {
-  const states = info.pools.flatMap(({ erasureSets }) => erasureSets.map(({ state }) => state))
-  const spare = spareOf(info)
-  const unsafe = (text: string) => ({ isSafe: false, text })
-  if (states.includes('unavailable') || spare < 0) return unsafe(words.notAllRead)
-  if ((redundancy?.failingRecords ?? 0) > 0) return unsafe(words.someLost)
-  if (states.includes('read_only')) return unsafe(words.notAllWritten(spare))
-  return { isSafe: true, text: textOf() }
-
-  function textOf(): string {
-    if (isTold) return words.allRead(spare)
-    if (spare === 0) return words.noRedundancy
-    if (redundancy === undefined) return words.notTold
-    return redundancy.isFull ? words.fullRedundancy(spare) : words.lessRedundancy
+function safetyOf(
+  info: ServerInfo,
+  redundancy: Redundancy | undefined,
+  isTold: boolean,
+): Pick<Health, 'color' | 'text'> {
+  const sets = info.pools.flatMap(({ parity, erasureSets }) => erasureSets.map(set => ({ ...set, parity })))
+  const spare = spareOf(info, ({ parity }) => parity)
+  // Which objects have less is not known, nor whether there are any.
+  const least = spareOf(info, ({ parity, reducedParity }) => Math.min(parity, reducedParity))
+  const reduced = least < spare ? Math.max(0, least) : undefined
+  const isShared = info.nodes.some(({ disks }) => disks.some(({ sharesFileSystem }) => sharesFileSystem))
+  // In a set that works with all of its drives one that is being rebuilt lacks a few shards; in another it may lack everything.
+  const isOut = sets.some(
+    ({ state, parity, offline, healing }) => state === 'unavailable' || (state !== 'ok' && offline + healing > parity),
+  )
+  if (isOut) return { color: 'red', text: words.notAllRead }
+  if ((redundancy?.failingRecords ?? 0) > 0) return { color: 'red', text: words.someLost }
+  const isWhole = sets.every(({ state }) => state === 'ok')
+  if (least < 0 && spare >= 0 && !isWhole) return { color: 'red', text: words.reducedNotRead }
+  if (sets.some(({ state }) => state === 'read_only'))
+    return { color: 'red', text: words.notAllWritten(spare, reduced) }
+  if (isTold) {
+    const text = spare < 0 || isShared ? words.allReadNow : words.allRead(spare, reduced)
+    return { color: 'orange', text }
   }
+  if (spare === 0) return { color: 'blue', text: words.noRedundancy }
+  if (redundancy === undefined) return { color: 'blue', text: words.notTold }
+  if (!redundancy.isFull) return { color: 'orange', text: words.lessRedundancy }
+  if (isShared) return { color: 'orange', text: words.sharedRedundancy }
+  return { color: 'teal', text: words.fullRedundancy(spare, reduced) }
 }
 
-/** Where there is one set alone, and a drive of it is lost, the line above says the same. */
+/** Where there is one set alone, the line above says of it that it works without some drives. */
 function setFindings({ pools }: ServerInfo): Finding[] {
   const sets = pools.flatMap(pool => pool.erasureSets.map(set => ({ pool, set })))
   return sets
-    .filter(({ set }) => set.state !== 'ok' && (sets.length > 1 || set.offline === 0))
+    .filter(({ set }) => set.state !== 'ok' && (sets.length > 1 || set.offline === 0 || set.state !== 'degraded'))
     .map(({ pool, set }) => ({
       text: words.setState(pool.index, set.index, set.state),
       link: { to: '/drives', label: texts.drives.title },
@@ -89,12 +106,12 @@ function setFindings({ pools }: ServerInfo): Finding[] {
 }
 
 /** What drives that are lost or rebuilt make incomplete is said of them; `isTold`: there are such. */
-function redundancyFindings(redundancy: Redundancy | undefined, isTold: boolean): string[] {
+function redundancyFindings(redundancy: Redundancy | undefined, isTold: boolean): Finding[] {
   if (redundancy === undefined || redundancy.isFull) return []
   const { belowRecords, belowBytes, failingRecords, summary } = redundancy
-  const lost = failingRecords > 0 ? [words.mayBeLost(failingRecords)] : []
-  if (belowRecords === 0) return isTold ? lost : [...lost, summary]
+  const lost = failingRecords > 0 ? [{ text: words.mayBeLost(failingRecords) }] : []
+  if (belowRecords === 0) return isTold ? lost : [...lost, { text: summary }]
   const below = words.below(belowRecords, formatBytes(belowBytes))
-  // Of what may be lost nothing says that it is being repaired.
-  return [...lost, failingRecords > 0 ? below : `${below} ${words.beingRepaired}`]
+  // Of what may be lost nothing says that it is being repaired. What jobs have found is in the summary.
+  return [...lost, { text: failingRecords > 0 ? below : `${below} ${words.beingRepaired}`, details: summary }]
 }
