@@ -100,7 +100,7 @@ function FirstKey() {
       <Text size="sm">{words.restart}</Text>
       <Text size="sm">
         {words.buckets}{' '}
-        <Anchor component={Link} to="/buckets" inherit>
+        <Anchor component={Link} to="/buckets" underline="always" inherit>
           {texts.buckets.title}
         </Anchor>
       </Text>
