@@ -712,6 +712,16 @@ if (withoutBrowser !== false) {
     }
     await count.click()
     await dialog.getByText('team is there twice: leave one of them.').last().waitFor()
+    // Left out, the rule would be for all objects.
+    await dialog.getByRole('button', { name: 'Remove tag 2' }).click()
+    await dialog.getByLabel('Name of tag 1').fill('')
+    for (const name of ['What would this rule delete?', 'Save']) {
+      await dialog.getByRole('button', { name }).click()
+      await dialog.getByText('One has no name').waitFor()
+      await dialog.getByLabel('Name of tag 1').fill('x')
+      await dialog.getByText('One has no name').waitFor({ state: 'detached' })
+      await dialog.getByLabel('Name of tag 1').fill('')
+    }
     t.equal(await dialog.getByRole('alert').count(), 0)
     t.same((await admin.call('GET', '/buckets/trial/lifecycle')).rules, [], 'nothing is stored')
     t.same(flaws, [])

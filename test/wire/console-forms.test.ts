@@ -349,6 +349,9 @@ if (withoutBrowser !== false) {
       await dialog.getByRole('button', { name: 'Close' }).last().click()
       await dialog.waitFor({ state: 'detached' })
       await page.getByText('“Create user” goes on').waitFor()
+      const asksToLeave = () =>
+        page.evaluate<boolean>(`!dispatchEvent(new Event('beforeunload', { cancelable: true }))`)
+      t.ok(await asksToLeave(), 'closing the window would end it unseen')
       await page.getByRole('button', { name: 'Create user' }).click()
       await key.fill('bert')
       await key.press('Enter')
@@ -367,6 +370,7 @@ if (withoutBrowser !== false) {
       await eventually('the first secret', async () => (await shown.inputValue()) === 'anna-other')
       await isKept.click()
       await dialog.waitFor({ state: 'detached' })
+      t.notOk(await asksToLeave())
       t.same(flaws, [])
     },
   )

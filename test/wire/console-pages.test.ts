@@ -105,6 +105,7 @@ if (withoutBrowser !== false) {
     await page.keyboard.press('Enter')
     await page.getByText('Nothing is here yet').waitFor()
     t.equal(new URL(page.url()).searchParams.get('prefix'), 'fresh/')
+    t.equal(await page.getByText('is done').count(), 0, 'nothing was made')
     t.same(flaws, [])
   })
 

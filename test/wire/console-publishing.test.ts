@@ -71,6 +71,23 @@ if (withoutBrowser !== false) {
     await question.getByRole('button', { name: 'Cancel' }).click()
     await question.waitFor({ state: 'detached' })
     t.same((await admin.call('GET', '/distributions')).items, [], 'nothing is published without an answer')
+    // Nor where the dialog is closed before the question comes.
+    const planned = Promise.withResolvers<void>()
+    await page.route(/distributions\?dryRun=true$/, async route => {
+      await planned.promise
+      await route.continue()
+    })
+    await dialog.getByRole('button', { name: 'Publish' }).click()
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await page.getByText('“Publish a bucket” goes on').waitFor()
+    planned.resolve()
+    await page.getByText('“Publish a bucket” was not done').waitFor()
+    t.same((await admin.call('GET', '/distributions')).items, [])
+    await page.unrouteAll()
+    await page.getByRole('button', { name: 'Publish a bucket' }).click()
+    await origin.fill('site')
+    await dialog.getByLabel('Domains').fill(host)
+    await page.keyboard.press('Enter')
     await dialog.getByRole('button', { name: 'Publish' }).click()
     await question.getByRole('button', { name: 'Yes, let everybody in' }).click()
     await page.getByRole('heading', { name: host, level: 1 }).waitFor()

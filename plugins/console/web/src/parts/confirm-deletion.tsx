@@ -16,8 +16,8 @@ export interface ConfirmDeletionProps {
   readonly isReady?: boolean
   /** What the button says; default: delete. */
   readonly action?: string
-  /** Then the dialog closes, unless it resolves with `stay`: something else has taken its place. */
-  readonly onConfirm: () => Promise<'stay' | 'declined' | undefined | void>
+  /** Then the dialog closes, unless it resolves with `declined`. */
+  readonly onConfirm: () => Promise<'declined' | undefined | void>
   /** What follows, such as reading lists again. A failure of it is told as its own, for what was asked is done. */
   readonly onDone?: () => Promise<unknown>
   readonly onClose: () => void
@@ -39,7 +39,7 @@ export function ConfirmDeletion(props: ConfirmDeletionProps) {
         return outcome
       }),
     onSuccess: outcome => {
-      if (outcome !== 'stay' && outcome !== 'declined' && !isClosed.current) onClose()
+      if (outcome !== 'declined' && !isClosed.current) onClose()
     },
     onError(error) {
       if (isClosed.current) notifyFailure(error, title)

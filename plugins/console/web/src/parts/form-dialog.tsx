@@ -20,9 +20,9 @@ export interface FormDialogProps {
   readonly size?: 'md' | 'lg' | 'xl'
   /**
    * Resolves when it is done: then the dialog closes, unless it resolves with `stay`, or with `declined` where somebody has thought better of
-   * it. Closing the dialog does not call it off.
+   * it. Closing the dialog does not call it off; with `told` nothing more is said of its end then.
    */
-  readonly onSubmit: (isOpen: () => boolean) => Promise<'stay' | 'declined' | undefined | void>
+  readonly onSubmit: (isOpen: () => boolean) => Promise<'stay' | 'declined' | 'told' | undefined | void>
   /** Gets the server's words for its fields, and says whether anything was typed. */
   readonly form?: { setErrors(errors: Record<string, string>): void; isDirty(): boolean }
   /** Whether anything was typed, where there is no such form. */
@@ -66,7 +66,7 @@ export function FormDialog({
         if (outcome !== 'stay' && outcome !== 'declined') onClose()
       } else if (outcome === 'declined') notifyNotDone(title)
       else if (outcome === 'stay') notifyNotShown(title)
-      else notifyDone(title)
+      else if (outcome !== 'told') notifyDone(title)
     },
     onError(error) {
       if (isClosed.current) notifyFailure(error, title)

@@ -140,7 +140,10 @@ export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onCl
             value={form.values.tags}
             errors={form.errors}
             path="filter.tags"
-            onChange={tags => form.setFieldValue('tags', tags)}
+            onChange={tags => {
+              form.setFieldValue('tags', tags)
+              form.clearFieldError('filter.tags')
+            }}
           />
           <BytesInput
             label={words.sizeGreaterThan}

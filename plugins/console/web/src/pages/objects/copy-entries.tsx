@@ -145,7 +145,7 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
     }
     notifications.show({ color: 'teal', message: texts.objects.copied(steps.length) })
     if (move) onMoved()
-    return undefined
+    return 'told' as const
   }
   return (
     <FormDialog

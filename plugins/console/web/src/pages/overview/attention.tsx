@@ -10,8 +10,7 @@ import { texts } from '../../texts/index.ts'
 import { problemOf } from '../keys/problem.ts'
 import { certificatesQuery } from '../publishing/queries.ts'
 import { Findings } from './finding.tsx'
-import type { Finding } from './health.ts'
-import { healthOf } from './health.ts'
+import { type Finding, healthOf } from './health.ts'
 import {
   auditTargetsQuery,
   kmsStatusQuery,

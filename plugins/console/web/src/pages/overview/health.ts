@@ -27,8 +27,8 @@ export interface Health {
 export function healthOf(info: ServerInfo, redundancy: Redundancy | undefined, mayHeal: boolean): Health {
   const drives = info.nodes.flatMap(node => node.disks)
   const lost = drives.filter(({ state }) => state !== 'online')
-  const isTold = lost.length > 0 || drives.some(({ healing }) => healing)
   const rebuilt = drives.filter(({ healing }) => healing)
+  const isTold = lost.length > 0 || rebuilt.length > 0
   const names = namesOfDrives(drives)
   const nameOf = ({ path }: { readonly path: string }) => names.get(path)!
   const healing = mayHeal ? { to: '/healing', label: texts.operate.healing } : undefined

@@ -70,7 +70,7 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
     )
     return made
   }
-  const create = async (isOpen: () => boolean): Promise<'declined' | void> => {
+  const create = async (isOpen: () => boolean): Promise<'declined' | 'told'> => {
     const { origin, aliases, access, tls, id } = form.getValues()
     const prefix = origin.pathPrefix.replace(/^\/+|\/+$/g, '')
     const bodyOf = (behavior: object) => ({
@@ -94,7 +94,7 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
     notifications.show({ color: 'teal', message: [words.published(made.id), ...(made.warnings ?? [])].join(' ') })
     await queryClient.invalidateQueries({ queryKey: ['distributions'] })
     if (isOpen()) await navigate({ to: '/distributions/$id', params: { id: made.id } })
-    return undefined
+    return 'told'
   }
   return (
     <FormDialog
