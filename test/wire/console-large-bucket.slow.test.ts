@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { aNewVisitor, withoutBrowser } from './browser.ts'
-import { eventually, startConsole } from './console.ts'
+import { consolePages, eventually, openPage, startConsole } from './console.ts'
 import { longestTaskMs } from './main-thread.ts'
+import { look, nameOf, takesPictures, visitor } from './pictures.ts'
 
 const keyCount = process.env.TEST_LONG === undefined ? 100_000 : 1_000_000
 /** How far somebody scrolls, in pages of the server. */
@@ -132,4 +133,18 @@ if (withoutBrowser !== false) {
     t.ok(listings - before <= 2, 'the server filters')
     t.same(flaws, [])
   })
+
+  if (takesPictures) {
+    t.test('pages that show what a bucket holds fit their windows', async t => {
+      const { page, flaws } = await browser.open(t, visitor, /404 GET .*(encryption|policy|lifecycle)/)
+      await signIn(page)
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      for (const [path, heading] of consolePages('large')) {
+        if (!/^\/($|buckets|drives|healing|metrics|tools)/.test(path)) continue
+        await openPage(page, path, heading)
+        await look(t, page, `large/${nameOf(path)}`)
+      }
+      t.same(flaws, [])
+    })
+  }
 }

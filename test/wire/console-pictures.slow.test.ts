@@ -1,36 +1,25 @@
 /**
- * Every page of the web console on servers in four states: no page is wider than its window, on a phone, a desk and a screen of 3840 px, lines
- * stay short enough to be read, axe finds nothing serious, nobody else is asked for anything, and nothing fails. With TEST_PICTURES=1 pictures of all of them are left in .tap/pictures, in both themes, to be
- * looked at: `TEST_PICTURES=1 npx tap test/wire/console-pictures.slow.test.ts`.
+ * Every page of the web console on servers in four states: no page is wider than its window, on a phone, a desk and a screen of 3840 px,
+ * lines stay short enough to be read, axe finds nothing serious, nobody else is asked for anything, and nothing fails. With TEST_PICTURES=1
+ * pictures of all of them are left in .tap/pictures, in both themes, to be looked at:
+ * `TEST_PICTURES=1 npx tap test/wire/console-pictures.slow.test.ts`; of a million objects
+ * `TEST_PICTURES=1 TEST_LONG=1 npx tap test/wire/console-large-bucket.slow.test.ts`.
  */
-import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { temporaryFolder } from 'svc/testing'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { AdminClient } from './admin.ts'
-import { accessibilityFlaws, colourRules, comesToRest, withoutBrowser } from './browser.ts'
-import { consolePages, eventually, hasData, openPage, startConsole } from './console.ts'
+import { accessibilityFlaws, colourRules, withoutBrowser } from './browser.ts'
+import { consolePages, eventually, openPage, startConsole } from './console.ts'
+import { look, nameOf, visitor } from './pictures.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(1_800_000)
 
-const folder = resolve(import.meta.dirname, '../../.tap/pictures')
-/** Pictures are of all but the widest. The phone is the last: axe looks at that. */
-const widths = [3840, 1440, 360] as const
-/** Of what is read, in pixels: some 150 letters. */
-const lineWidthMax = 1320
-/** Two rows are higher. */
-const tabHeightMax = 60
-const schemes = ['light', 'dark'] as const
-const takesPictures = process.env.TEST_PICTURES !== undefined
-/** A page that nobody looks at need not be drawn in full. */
-/** Where it is twelve now, which takes the most room: pages must not fit by the hour. */
-const offset = 12 - new Date().getUTCHours()
-const timezoneId = offset > 0 ? `Etc/GMT-${offset}` : `Etc/GMT+${-offset}`
-const visitor = { colorScheme: 'light', timezoneId, deviceScaleFactor: takesPictures ? 1 : 0.25 } as const
 const expected = /404 GET .*(encryption|policy|lifecycle)/
 
 /** Of the frame around every page. Which link is the present page's is seen on the overview. */
@@ -45,50 +34,6 @@ async function flawsOf(page: Page, without: readonly string[] = []): Promise<str
   await page.emulateMedia({ colorScheme: 'light' })
   return found
 }
-
-/** Pixels by which the page is wider than its window, and the width of its widest line of text. */
-const measure = `({
-  overflow: document.documentElement.scrollWidth - innerWidth,
-  tabs: Math.max(0, ...Array.from(document.querySelectorAll('[role=tablist]'), one => one.offsetHeight)),
-  outside: Array.from(document.querySelectorAll('main button:not([role=tab]), [role=dialog] button:not([role=tab])'))
-    .filter(one => one.getBoundingClientRect().right > innerWidth)
-    .map(one => one.ariaLabel ?? one.textContent),
-  line: Math.max(0, ...Array.from(document.querySelectorAll('main p, main td, main [role=tabpanel]'), one => one.clientWidth)),
-})`
-
-interface Measured {
-  readonly overflow: number
-  readonly tabs: number
-  readonly outside: readonly string[]
-  readonly line: number
-}
-
-/** Whether a page fits its window, and what it looks like. */
-async function look(t: Test, page: Page, name: string): Promise<void> {
-  await hasData(page)
-  if (takesPictures) await page.waitForLoadState('networkidle', { timeout: 3000 }).catch(() => {})
-  for (const width of widths) {
-    await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
-    await comesToRest(page)
-    const { overflow, tabs, outside, line } = (await page.evaluate(measure)) as Measured
-    t.ok(overflow <= 0, `${name} is as wide as a window of ${width} px`)
-    t.same(outside, [], `every button of ${name} is in view`)
-    t.ok(tabs < tabHeightMax, `the tabs of ${name} are one row`)
-    t.ok(line <= lineWidthMax, `a line of ${name} is ${line} px wide`)
-    if (takesPictures && width < 3840) await photograph(page, `${name}-${width}`)
-  }
-}
-
-async function photograph(page: Page, name: string): Promise<void> {
-  for (const colorScheme of schemes) {
-    await page.emulateMedia({ colorScheme })
-    await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
-    const path = join(folder, `${name}-${colorScheme}.png`)
-    await page.screenshot({ path, animations: 'disabled', fullPage: true })
-  }
-}
-
-const nameOf = (path: string) => path.slice(1).replaceAll(/[/?=.]+/g, '-') || 'overview'
 
 /** Something on every page; bodies of some kilobytes. `sink` takes events until it is told to fail. */
 async function fill({ call, createUser, putPolicy }: AdminClient, sink: string, fail: () => void): Promise<void> {
@@ -170,8 +115,6 @@ if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
   t.end()
 } else {
-  if (takesPictures) mkdirSync(folder, { recursive: true })
-
   t.test('an empty server', async t => {
     const { url, admin, browser, signIn } = await startConsole(t)
     const { page, flaws } = await browser.open(t, visitor, expected)

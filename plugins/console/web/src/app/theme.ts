@@ -17,7 +17,13 @@ export const theme = createTheme({
       styles: { description: { color: 'var(--mantine-color-text)' } },
     }),
     // By its name: the first load has no fields.
-    InputWrapper: { defaultProps: { inputContainer: withUnseenNote } },
+    InputWrapper: {
+      defaultProps: {
+        inputContainer: withUnseenNote,
+        // What explains a field is below it: fields of one row stand at one height, however much there is to say of each.
+        inputWrapperOrder: ['label', 'input', 'description', 'error'],
+      },
+    },
     // Whatever is on the page is within one of its landmarks.
     Popover: Popover.extend({ defaultProps: { portalProps: { target: '#content' } } }),
     Tooltip: Tooltip.extend({ defaultProps: { portalProps: { target: '#content' } } }),

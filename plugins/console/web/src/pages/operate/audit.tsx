@@ -1,4 +1,4 @@
-import { Button, NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core'
+import { Button, NativeSelect, SimpleGrid, Text, TextInput, type TextInputProps } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconDownload } from '@tabler/icons-react'
 import { useState } from 'react'
@@ -39,13 +39,12 @@ export function Audit() {
     ...withoutEmpty({ ...fields, since: timeOf(since), until: timeOf(until) }),
     ...queriesOf[shown],
   }
-  const field = (name: keyof typeof nothing, label: string, type = 'text', error?: string | false) => (
+  const field = (name: keyof typeof nothing, label: string, more: TextInputProps = {}) => (
     <TextInput
       label={label}
-      type={type}
-      error={error}
       value={given[name]}
       onChange={event => setGiven({ ...given, [name]: event.currentTarget.value.trim() })}
+      {...more}
     />
   )
   const list = (
@@ -73,10 +72,13 @@ export function Audit() {
                 value={shown}
                 onChange={event => setShown(event.currentTarget.value as keyof typeof queriesOf)}
               />
-              {field('since', words.from, 'datetime-local')}
-              {field('until', words.until, 'datetime-local', isReversed(given) && words.untilBeforeFrom)}
+              {field('since', words.from, { type: 'datetime-local' })}
+              {field('until', words.until, {
+                type: 'datetime-local',
+                error: isReversed(given) && words.untilBeforeFrom,
+              })}
               {field('user', words.user)}
-              {field('action', words.operationFilter)}
+              {field('action', words.operation, { placeholder: words.operationExample })}
               {field('bucket', words.bucket)}
               {field('requestId', words.requestId)}
             </SimpleGrid>

@@ -45,7 +45,7 @@ export const operate = {
   time: 'Time',
   status: 'Status',
   operation: 'Operation',
-  operationFilter: 'Operation (whole name, or as Delete*)',
+  operationExample: 'whole name, or Delete*',
   request: 'Request',
   duration: 'Duration',
   bytes: 'In / out',
