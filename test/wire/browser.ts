@@ -10,7 +10,8 @@ export const { path: wholeBrowser, skip: withoutBrowser } = requireProgram('chro
 /** The same engine without windows, where it is installed: two thirds of the CPU. It shows no PDF. */
 const headlessBrowser = findPrograms('chromium-headless-shell')[0] ?? wholeBrowser
 
-const usualSize = { width: 1280, height: 720 }
+/** What nobody looks at need not be drawn in full. */
+const usualWindow = { viewport: { width: 1280, height: 720 }, deviceScaleFactor: 0.25 }
 
 /** For one step of a page, on a machine that is busy. */
 const deadlineMs = 120_000
@@ -50,11 +51,17 @@ export async function startBrowser(
      * of a test that has passed is taken again, with nothing of that visitor but compiled scripts: a third of the CPU of a first load.
      * What cannot be taken back, as scripts that run before those of the page, another clock or a slow line, needs `aNewVisitor`.
      */
-    async open(t: Test, { viewport = usualSize, ...options }: BrowserContextOptions = {}, expected: RegExp = /(?!)/) {
+    async open(
+      t: Test,
+      { viewport = usualWindow.viewport, ...options }: BrowserContextOptions = {},
+      expected: RegExp = /(?!)/,
+    ) {
       const isUsual = Object.keys(options).length === 0
       const known = isUsual ? spare.pop() : undefined
       // What moves costs CPU for each picture of it.
-      const context = known?.context() ?? (await browser.newContext({ viewport, reducedMotion: 'reduce', ...options }))
+      const context =
+        known?.context() ??
+        (await browser.newContext({ ...usualWindow, viewport, reducedMotion: 'reduce', ...options }))
       t.teardown(async () => {
         const pages = context.pages()
         if (!t.passing()) for (const page of pages) await describe(page, t.name)
@@ -157,15 +164,22 @@ export interface Look {
   readonly rules?: readonly string[]
   /** Selectors of what has been looked at already. */
   readonly without?: readonly string[]
+  /** Also at what is around every page: once is enough. */
+  readonly withFrame?: boolean
 }
 
+const frame = ['.mantine-AppShell-header', '.mantine-AppShell-navbar']
+
 /** What axe finds, a line each. */
-export async function accessibilityFlaws(page: Page, { rules, without = [] }: Look = {}): Promise<string[]> {
+export async function accessibilityFlaws(
+  page: Page,
+  { rules, without = [], withFrame = false }: Look = {},
+): Promise<string[]> {
   if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axeSource)
   await comesToRest(page)
   // No rule that is asked for reads style sheets, and what passes need not be described.
   const options = { resultTypes: ['violations'], preload: false, ...(rules && { runOnly: rules }) }
-  const context = { include: ['html'], exclude: without.map(selector => [selector]) }
+  const context = { include: ['html'], exclude: [...(withFrame ? [] : frame), ...without].map(selector => [selector]) }
   const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(context)}, ${JSON.stringify(options)})`)) as {
     violations: Violation[]
   }

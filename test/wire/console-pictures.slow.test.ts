@@ -22,15 +22,12 @@ t.setTimeout(1_800_000)
 
 const expected = /404 GET .*(encryption|policy|lifecycle)/
 
-/** Of the frame around every page. Which link is the present page's is seen on the overview. */
-const frame = ['header', 'nav']
-
 /** What axe finds, light and dark. */
-async function flawsOf(page: Page, without: readonly string[] = []): Promise<string[]> {
-  const found = await accessibilityFlaws(page, { without })
+async function flawsOf(page: Page, withFrame = false): Promise<string[]> {
+  const found = await accessibilityFlaws(page, { withFrame })
   await page.emulateMedia({ colorScheme: 'dark' })
   await page.locator('html[data-mantine-color-scheme=dark]').waitFor()
-  found.push(...(await accessibilityFlaws(page, { without, rules: colourRules })))
+  found.push(...(await accessibilityFlaws(page, { withFrame, rules: colourRules })))
   await page.emulateMedia({ colorScheme: 'light' })
   return found
 }
@@ -128,7 +125,7 @@ if (withoutBrowser !== false) {
       await openPage(page, path, heading)
       await look(t, page, `empty/${name}`)
       // The colours of both themes are those of the pages of a server in use.
-      found.push(...(await accessibilityFlaws(page, { without: frame })))
+      found.push(...(await accessibilityFlaws(page)))
     }
     for (const [path, heading] of [
       ['/', 'Overview'],
@@ -167,7 +164,7 @@ if (withoutBrowser !== false) {
       for (const [path, heading] of [...consolePages('photos'), ...more]) {
         await openPage(page, path, heading)
         await look(t, page, `full/${nameOf(path)}`)
-        found.push(...(await flawsOf(page, path === '/' ? [] : frame)))
+        found.push(...(await flawsOf(page, path === '/')))
       }
       t.same(found, [])
       t.same([...origins], [url], 'nobody else is asked for anything')

@@ -58,6 +58,11 @@ if (withoutBrowser !== false) {
     await page.getByRole('heading', { name: 'Shares' }).waitFor()
     await page.reload()
     await page.getByRole('heading', { name: 'Shares' }).waitFor()
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
+      t.same(await accessibilityFlaws(page, { withFrame: true }), [])
+    }
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByLabel('Access key').waitFor()
     await page.goBack()
