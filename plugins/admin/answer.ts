@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CatalogError, Clock } from 'svc/kernel'
 import { auditTagsOf } from 'svc/plugins/auth-sigv4/api'
 import { problemDocument, problemMediaType } from 'svc/plugins/http/api'
-import { readAway, sendChunks } from 'svc/plugins/payload/api'
+import { readAway, resetRest, sendChunks } from 'svc/plugins/payload/api'
 import type { AdminOperation } from './api.ts'
 import { note } from './audit-tags.ts'
 import { adminErrors, problemsOf } from './errors.ts'
@@ -101,7 +101,11 @@ export function answerProblem(
     reply.header('retry-after', '1')
   const document = problemBytes(request, error)
   reply.code(error.status).header('content-type', problemMediaType)
-  if (exchange.request.complete || exchange.request.httpVersionMajor > 1) return reply.send(document)
+  if (exchange.request.complete) return reply.send(document)
+  if (exchange.request.httpVersionMajor > 1) {
+    resetRest(exchange, clock)
+    return reply.send(document)
+  }
   // The rest of the body would be taken for the next request, or would have to be read.
   reply.header('connection', 'close')
   if (exchange.awaitsContinue) return reply.send(document)

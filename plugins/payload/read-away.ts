@@ -1,3 +1,4 @@
+import { constants, type Http2ServerRequest } from 'node:http2'
 import type { Clock } from 'svc/kernel'
 import type { Exchange } from 'svc/plugins/http/api'
 
@@ -37,4 +38,19 @@ export function readAway(
   request.once('error', done)
   response.once('close', cancel)
   request.resume()
+}
+
+/**
+ * Ends an HTTP/2 stream whose request is refused before its end. NO_ERROR: the answer is complete, and the rest of the request is not needed
+ * (RFC 9113 section 8.1); without it a client whose window is used up waits for ever. Clients in Go lose the answer if the reset comes before its
+ * end, so the reset waits; if the request has ended, too, the stream closes by itself.
+ */
+export function resetRest(exchange: Pick<Exchange, 'request' | 'response'>, clock: Clock): void {
+  const { stream } = exchange.request as unknown as Http2ServerRequest
+  const reset = () => stream.close(constants.NGHTTP2_NO_ERROR)
+  readAway(exchange, clock, () => {
+    if (stream.readableEnded) return
+    if (stream.writableFinished) reset()
+    else stream.once('finish', reset)
+  })
 }

@@ -1,9 +1,8 @@
 /** Writes answers: the head as one flat list, a body in memory with one write, a stream chunk by chunk (see chunks.ts). */
 import type { OutgoingHttpHeader } from 'node:http'
-import { constants, type Http2ServerRequest } from 'node:http2'
 import type { MaybePromise } from 'svc/kernel'
 import type { ObjectData } from 'svc/plugins/objects/api'
-import { readAway, sendChunks } from 'svc/plugins/payload/api'
+import { readAway, resetRest, sendChunks } from 'svc/plugins/payload/api'
 import type { BlobChunk } from 'svc/plugins/storage/api'
 import type { S3Operation, S3Result } from './api.ts'
 import type { S3RequestContext } from './request.ts'
@@ -72,7 +71,7 @@ function send(context: S3RequestContext, status: number, head: OutgoingHttpHeade
     return
   }
   if (rest === 'drain') context.exchange.request.resume()
-  if (rest === 'reset') resetStream(context)
+  if (rest === 'reset') resetRest(context.exchange, context.environment.clock)
   if (body === undefined) response.end()
   else response.end(body)
 }
@@ -93,20 +92,6 @@ function restOfRequest(context: S3RequestContext): 'none' | 'drain' | 'linger' |
 
 function linger(context: S3RequestContext): void {
   readAway(context.exchange, context.environment.clock, () => context.exchange.response.end())
-}
-
-/**
- * NO_ERROR: the answer is complete, and the rest of the request is not needed (RFC 9113 section 8.1). Clients in Go lose the answer if the
- * reset comes before its end, so the reset waits; if the request has ended, too, the stream closes by itself.
- */
-function resetStream(context: S3RequestContext): void {
-  const { stream } = context.exchange.request as unknown as Http2ServerRequest
-  const reset = () => stream.close(constants.NGHTTP2_NO_ERROR)
-  readAway(context.exchange, context.environment.clock, () => {
-    if (stream.readableEnded) return
-    if (stream.writableFinished) reset()
-    else stream.once('finish', reset)
-  })
 }
 
 function sendData(
