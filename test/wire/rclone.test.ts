@@ -1,11 +1,12 @@
 import { mkdirSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createAdminClient } from './admin.ts'
 import { readTree, requireProgram, run, sorted, writeTree } from './clients.ts'
-import { accessKey, region, secretKey, startServer } from './server.ts'
+import { accessKey, region, secretKey, startServer, withMasterKey } from './server.ts'
 
 const { path: program, skip } = requireProgram('rclone')
-const server = await startServer()
+const server = await startServer({ environment: withMasterKey })
 t.teardown(() => server.remove())
 
 const folder = join(server.folder, 'rclone')
@@ -71,6 +72,22 @@ t.test('rclone', { skip }, async t => {
     })
     t.equal(outcome.code, 0, 'rcat', { stderr: outcome.stderr })
     t.match((await succeeds(t, 'size', '--json', 't:harbour/stream.bin')).stdout, /"bytes":9000000/)
+  })
+
+  t.test('a bucket with a KMS key takes its uploads if they ask for aws:kms and name the key', async t => {
+    const admin = createAdminClient(server)
+    await admin.call('POST', '/kms/keys', { id: 'letters' })
+    await succeeds(t, 'mkdir', 't:papers')
+    await admin.call('PUT', '/buckets/papers/encryption', { algorithm: 'aws:kms', kmsKeyId: 'letters' })
+    const upload = (key: string, ...more: string[]) => rclone('copyto', ...more, 'tree/plain.txt', `t:papers/${key}`)
+    const keyOf = async (key: string) =>
+      (await admin.call('GET', `/buckets/papers/objects/stat?key=${key}`)).encryption?.kmsKeyId
+    t.match((await upload('plain')).stderr, /corrupted on transfer/)
+    const kms = ['--s3-server-side-encryption', 'aws:kms']
+    t.equal((await upload('default', ...kms)).code, 0)
+    t.equal(await keyOf('default'), 'wire', 'not the key of the bucket')
+    t.equal((await upload('named', ...kms, '--s3-sse-kms-key-id', 'letters')).code, 0)
+    t.equal(await keyOf('named'), 'letters')
   })
 
   t.test('purges', async t => {

@@ -1,4 +1,5 @@
 /** The operations under /config, over the wire: shapes, permissions, every named error, masks, exports and imports. */
+import { readFileSync } from 'node:fs'
 import { definePlugin } from 'svc/kernel'
 import { responseProblems, startAdmin, testUsers, userSecret } from 'svc/plugins/admin/testing'
 import t, { type Test } from 'tap'
@@ -311,4 +312,18 @@ t.test('the schema describes every key', async t => {
     multiple: true,
     keys: [{ type: 'boolean', default: 'off', values: ['on', 'off'] }, {}, {}, { applied: false }],
   })
+})
+
+t.test('the README has all keys of all subsystems but those of targets and of this test', async t => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const rows = [...readme.matchAll(/^\| `(\w+)` \| (.*?) \| .* \|$/gm)].filter(([, , keys]) => keys!.startsWith('`'))
+  const documented = rows.map(([, name, keys]) => [name, [...keys!.matchAll(/`([a-z]\w*)`/g)].map(([, key]) => key)])
+  const { json } = await signed({ path: `${config}/schema` })
+  const declared = json
+    .filter(({ name }: { name: string }) => !/^(notify|audit)_|^probe$|^pigment$/.test(name))
+    .map(({ name, keys }: { name: string; keys: { name: string }[] }) => [
+      name,
+      keys.map(key => key.name).filter(key => !key.endsWith('_burst')),
+    ])
+  t.same(Object.fromEntries(documented), Object.fromEntries(declared))
 })
