@@ -29,7 +29,7 @@ export interface GlobalOptions {
 
 export interface ConnectAdminOptions {
   readonly isStream?: boolean
-  /** Minimum time to wait, for operations that answer slowly. */
+  /** How long to wait without `--timeout`, where that is longer: for operations that answer slowly. */
   readonly answersWithinMs?: number
 }
 
@@ -124,7 +124,7 @@ export function createContext(io: Io, options: GlobalOptions): Context {
   ): Promise<AdminClient> {
     const alias = withOptions(await aliases.get(aliasName))
     // A stream with a short time limit may be silent for longer than that.
-    const silenceMs = isStream ? timeoutMsDefault : Math.max(timeoutMs, answersWithinMs)
+    const silenceMs = isStream ? timeoutMsDefault : (options.timeout ?? Math.max(timeoutMsDefault, answersWithinMs))
     const client = createAdminClient({ alias, adminUrl: adminUrl(alias), timeoutMs: silenceMs, debug })
     opened.push(client)
     return client

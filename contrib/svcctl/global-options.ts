@@ -19,7 +19,8 @@ export const globalOptions: readonly OptionDeclaration[] = [
   { flags: '--ca <file>', summary: 'PEM file of the authorities to trust' },
   {
     flags: '--timeout <duration>',
-    summary: 'longest silence of the server (default 60s); of a stream, how long it is followed',
+    summary:
+      'longest silence of the server (default 60s, longer where much work comes before an answer); of a stream, how long it is followed',
     parse: parseTimeout,
   },
   { flags: '--debug', summary: 'a line for each request on standard error' },

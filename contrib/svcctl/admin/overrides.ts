@@ -37,7 +37,7 @@ export interface Override {
   readonly question?: string
   /** The command in its help. */
   readonly example?: string
-  /** Minimum time to wait, where the answer comes at the end of much work. */
+  /** How long to wait without `--timeout`, where the answer comes at the end of much work. */
   readonly answersWithinMs?: number
   /** It starts a job, which `--wait` waits for. */
   readonly job?: JobFacts

@@ -214,3 +214,21 @@ t.test('a place that is missing may have been meant for an alias', async t => {
     t.match(local.stderr, /There is no file or folder "\.\/nothing"\.$/m, 'no alias can have been meant')
   }
 })
+
+t.test('--timeout counts, also for a command that waits longer without it', async t => {
+  const silent = createServer(() => undefined)
+  await new Promise<void>(done => silent.listen(0, '127.0.0.1', done))
+  t.teardown(() => {
+    silent.closeAllConnections()
+    silent.close()
+  })
+  const admin = ['--timeout', '300ms', '--admin-url', `http://127.0.0.1:${(silent.address() as AddressInfo).port}`]
+  const commands = ['bucket lifecycle run home/first --dry-run', 'speedtest home drive']
+  for (const command of commands) {
+    const { code, stderr } = await run([...admin, 'admin', ...command.split(' ')], {
+      signal: AbortSignal.timeout(20_000),
+    })
+    t.equal(code, 1, command, { stderr })
+    t.match(stderr, /no answer|within/i, command)
+  }
+})
