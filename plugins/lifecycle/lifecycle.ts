@@ -54,10 +54,10 @@ export function createLifecycle(options: LifecycleOptions): RunningLifecycle {
   const runNow = (bucket: string) =>
     locks.hold(`${bucket}/lifecycle`, { source: 'runBucketLifecycle' }, ({ check }) => worker.run(bucket, check))
   if (threads.isMain) threads.handle(runCall, runNow)
-  const preview: LifecycleService['preview'] = async (bucket, { draft, atMs, isGone = () => false } = {}) => {
-    const rules = draft ? readyRules(draft, normalizeKey, dayMs()) : await configurations.ready.get(bucket)
+  const preview: LifecycleService['preview'] = (bucket, rules, { atMs, isGone = () => false } = {}) => {
+    const ready = rules.length === 0 ? undefined : readyRules(rules, normalizeKey, dayMs())
     const nowMs = clock.now()
-    return previewRuns({ objects, bucket, rules, dayMs: dayMs(), nowMs, atMs: atMs ?? nowMs, isGone })
+    return previewRuns({ objects, bucket, rules: ready, dayMs: dayMs(), nowMs, atMs: atMs ?? nowMs, isGone })
   }
   const service: LifecycleService = {
     configuration: configurations.configuration,

@@ -50,13 +50,12 @@ export default defineAdminOperation({
       if (field !== undefined) throw adminErrors.invalid_argument(`/${field}: is of a dry run: send dryRun as well.`)
       return lifecycle.run(bucket)
     }
-    const rules = draft && readRules(draft.rules)
-    const counted = rules ?? (await lifecycle.configuration(bucket)).rules
-    if (counted.some(rule => rule.enabled && predicatesOf(rule).tags.length > 0)) {
+    // Read once: those that the caller has the right to count are those that are counted.
+    const rules = draft === undefined ? (await lifecycle.configuration(bucket)).rules : readRules(draft.rules)
+    if (rules.some(rule => rule.enabled && predicatesOf(rule).tags.length > 0)) {
       await request.authorize(['s3:GetObjectTagging'], { bucket, key: '*' })
     }
-    return lifecycle.preview(bucket, {
-      draft: rules,
+    return lifecycle.preview(bucket, rules, {
       atMs: at === undefined ? undefined : Date.parse(at),
       isGone: () => response.destroyed,
     })

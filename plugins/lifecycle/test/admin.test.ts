@@ -194,7 +194,7 @@ t.test('rules are applied on demand', async t => {
     signed({ method: 'POST', path: `${path}/run`, body: { ...more, draft: { ...draft, rules } } })
   const stored = (await signed({ path })).json
   const { dueIndex } = await objects.getBucket('aging')
-  t.same((await trial([])).json, { ...nothing, buckets: 1 }, 'rules that are not stored count, the stored ones do not')
+  t.same((await trial([])).json, nothing, 'rules that are not stored count, the stored ones do not')
   const marker = { enabled: true, expiration: { expiredObjectDeleteMarker: true } }
   t.match((await trial([marker])).json, { buckets: 1, versions: 1, deleted: 1 })
   t.same((await trial([{ ...marker, filter: { prefix: 'other/' } }])).json, { ...nothing, buckets: 1 })
