@@ -48,7 +48,8 @@ if (withoutBrowser !== false) {
     await guide.waitFor()
     await page.keyboard.press('Escape')
     await guide.waitFor({ state: 'detached' })
-    await page.getByText('1 more drive of this set may fail without loss.').waitFor()
+    const shared = 'Drives of this set share a file system: how many may fail without loss depends on which.'
+    await page.getByText(shared).waitFor()
     t.equal(await page.getByRole('columnheader', { name: 'Rebuilt' }).count(), 0, 'nothing is rebuilt')
     await page.getByRole('link', { name: 'Overview' }).click()
     // They are folders of one disk here.
@@ -67,10 +68,6 @@ if (withoutBrowser !== false) {
       'No other drive of this set may fail meanwhile: every further one takes data out of reach',
     )
     await spare.waitFor()
-    t.match(
-      await spare.textContent(),
-      'Everything but objects of the class REDUCED_REDUNDANCY bears the loss of 1 more.',
-    )
     await guide.getByText('Make an empty file system at the same path').waitFor()
     await guide.getByText(/^Still missing: shards of 1 version or part/).waitFor()
     t.same(await accessibilityFlaws(page), [])
@@ -103,7 +100,7 @@ if (withoutBrowser !== false) {
     await first.waitFor({ state: 'detached' })
     const row = page.getByRole('row', { name: new RegExp(`^${lost!.path} `) })
     await row.getByText('online').waitFor()
-    await page.getByText('Any 2 drives of this set may fail at a time without loss.').waitFor()
+    await page.getByText(shared).waitFor()
     // Used and free are the whole, but for what a file system keeps for root; this one may keep nothing.
     const { total, used, free } = (await drives())[1]!
     t.equal(

@@ -11,8 +11,9 @@ import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { Section } from '../../parts/section.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
-import { type Drive, redundancyQuery, type ServerInfo, serverInfoQuery } from '../overview/queries.ts'
-import { progressOf, redundancyOf, type SetRedundancy, Whole } from './rebuild.tsx'
+import { type Drive, redundancyQuery, serverInfoQuery } from '../overview/queries.ts'
+import { isShared, type MayFail as MayFailFacts, mayFailOf } from './may-fail.ts'
+import { progressOf, redundancyOf, Whole } from './rebuild.tsx'
 import { ReplaceGuide } from './replace-guide.tsx'
 
 const words = texts.drives
@@ -28,6 +29,8 @@ export function DrivesPage() {
   const drives = data?.nodes.flatMap(node => node.disks) ?? []
   const shared = drives.filter(({ sharesFileSystem }) => sharesFileSystem).map(({ path }) => path)
   const chosen = drives.find(({ path }) => path === replace)
+  const drivesOf = (pool: number, set: number) =>
+    drives.filter(({ poolIdx, setIdx }) => poolIdx === pool && setIdx === set)
   const ofSet = (pool: number, set: number) => redundancyOf(all, pool, set)
   return (
     <Stack>
@@ -50,13 +53,16 @@ export function DrivesPage() {
             title={`${texts.overview.pool(pool.index)}, ${texts.overview.setDrives(set.index, set.online, set.drives, set.healing)}`}
             {...(set.state !== 'ok' && { hint: texts.overview.setState(pool.index, set.index, set.state) })}
           >
-            <MayFail of={pool} set={set} redundancy={ofSet(pool.index, set.index)} />
+            <MayFail
+              pool={pool}
+              set={set}
+              isFull={ofSet(pool.index, set.index)?.isFull}
+              isShared={isShared(drivesOf(pool.index, set.index))}
+            />
             <Whole redundancy={ofSet(pool.index, set.index)} />
             <ItemTable
               label={`${texts.overview.pool(pool.index)}, ${texts.overview.set(set.index)}`}
-              items={drives
-                .filter(({ poolIdx, setIdx }) => poolIdx === pool.index && setIdx === set.index)
-                .sort((a, b) => a.diskIdx - b.diskIdx)}
+              items={drivesOf(pool.index, set.index).sort((a, b) => a.diskIdx - b.diskIdx)}
               columns={columnsOf(({ path }) => show(path))}
               idOf={({ endpoint }) => endpoint}
             />
@@ -68,6 +74,7 @@ export function DrivesPage() {
           drive={chosen}
           pool={data.pools.find(({ index }) => index === chosen.poolIdx)!}
           redundancy={ofSet(chosen.poolIdx, chosen.setIdx)}
+          isShared={isShared(drivesOf(chosen.poolIdx, chosen.setIdx))}
           onClose={() => show()}
         />
       )}
@@ -143,38 +150,12 @@ function Used({ drive: { total, used, free } }: { drive: Drive }) {
   )
 }
 
-interface MayFailProps {
-  readonly of: ServerInfo['pools'][number]
-  readonly set: ServerInfo['pools'][number]['erasureSets'][number]
-  readonly redundancy: SetRedundancy | undefined
-}
-
-/** How many drives of a set may still fail. */
-function MayFail({
-  of: { parity, reducedParity },
-  set: { drives, offline, healing, state },
-  redundancy,
-}: MayFailProps) {
-  const missing = offline + healing
-  // Of what lacks shards though all drives work it is not known how many more it may lose.
-  if (parity > 0 && missing === 0 && redundancy?.isFull === false) return null
-  const left = parity - missing
-  // What is rebuilt where all drives work may lack next to nothing.
-  if (left < 0 && state === 'ok') return null
-  const text =
-    parity === 0
-      ? words.mayNotFail(drives)
-      : left < 0
-        ? words.outOfReach
-        : missing === 0
-          ? words.mayFail(left)
-          : words.moreMayFail(left)
-  // Where the others are out of reach, these are as well.
-  const isLess = reducedParity < parity && left >= 0
+function MayFail(given: MayFailFacts) {
+  const told = mayFailOf(given)
+  if (told === undefined) return null
   return (
-    <Text size="sm" {...(left <= 0 && { fw: 600 })}>
-      {text}{' '}
-      {isLess && (reducedParity < missing ? words.reducedOutOfReach : words.reducedMayFail(reducedParity - missing))}
+    <Text size="sm" {...(told.isGrave && { fw: 600 })}>
+      {told.text}
     </Text>
   )
 }

@@ -3,6 +3,7 @@ import { Alert, Code, Drawer, List, Stack, Text } from '@mantine/core'
 import { useFocusBack } from '../../parts/focus-back.ts'
 import { texts } from '../../texts/index.ts'
 import type { Drive, ServerInfo } from '../overview/queries.ts'
+import { spareText } from './may-fail.ts'
 import { progressOf, type SetRedundancy, Whole } from './rebuild.tsx'
 
 const words = texts.drives
@@ -12,10 +13,12 @@ export interface ReplaceGuideProps {
   readonly drive: Drive
   readonly pool: ServerInfo['pools'][number]
   readonly redundancy: SetRedundancy | undefined
+  /** Drives of its set share a file system. */
+  readonly isShared: boolean
   readonly onClose: () => void
 }
 
-export function ReplaceGuide({ drive, pool, redundancy, onClose }: ReplaceGuideProps) {
+export function ReplaceGuide({ drive, pool, redundancy, isShared, onClose }: ReplaceGuideProps) {
   useFocusBack()
   const { path, error, setIdx, state, healing } = drive
   const { offline, healing: rebuilding, state: setState } = pool.erasureSets.find(({ index }) => index === setIdx)!
@@ -39,7 +42,7 @@ export function ReplaceGuide({ drive, pool, redundancy, onClose }: ReplaceGuideP
           <Alert color="orange">{words.alone}</Alert>
         ) : (
           <Alert color={least > 0 ? 'blue' : least === 0 ? 'orange' : 'red'}>
-            {spareText({ spare, least, isMissing })}
+            {spareText({ spare, least, isMissing, isShared })}
             {setState === 'read_only' && ` ${words.takesNoWrites}`}
           </Alert>
         )}
@@ -68,16 +71,6 @@ export function ReplaceGuide({ drive, pool, redundancy, onClose }: ReplaceGuideP
       </Stack>
     </Drawer>
   )
-}
-
-/** `spare`: how many more drives may fail; `least`: of those with objects of less redundancy. Negative where it is too late. */
-function spareText({ spare, least, isMissing }: { spare: number; least: number; isMissing: boolean }): string {
-  // A working one is not away yet.
-  const isOut = (count: number) => count < (isMissing ? 0 : -1)
-  if (spare < 0) return isOut(spare) ? words.outOfReach : words.needed
-  if (least === spare) return words.maySpare(spare)
-  const sentence = least >= 0 ? words.maySpare(least) : isOut(least) ? words.reducedOutOfReach : words.reducedNeeded
-  return `${sentence} ${words.othersSpare(spare)}`
 }
 
 function Step({ title, children }: { title: string; children: React.ReactNode }) {

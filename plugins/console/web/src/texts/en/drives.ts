@@ -6,6 +6,9 @@ const moreMayFail = (count: number) =>
     ? 'No other drive of this set may fail meanwhile: every further one takes data out of reach.'
     : `${count} more ${count === 1 ? 'drive' : 'drives'} of this set may fail without loss.`
 
+const sharedMayFail = 'Drives of this set share a file system: how many may fail without loss depends on which.'
+const oneByOne = 'Wait until this one is rebuilt before you replace the next.'
+
 export const drives = {
   title: 'Drives',
   hint: 'What is stored lies on sets of drives. Each set says how many of its drives may fail.',
@@ -34,12 +37,13 @@ export const drives = {
   mayFail: (count: number) =>
     `Any ${count === 1 ? 'one drive' : `${count} drives`} of this set may fail at a time without loss.`,
   moreMayFail,
+  sharedMayFail,
   reducedMayFail: (count: number) =>
     count === 0
       ? 'Objects of the class REDUCED_REDUNDANCY bear the loss of none.'
       : `Objects of the class REDUCED_REDUNDANCY bear the loss of ${count}.`,
-  maySpare: (count: number) =>
-    `${moreMayFail(count)}${count === 0 ? '' : ' Wait until this one is rebuilt before you replace the next.'}`,
+  maySpare: (count: number) => `${moreMayFail(count)}${count === 0 ? '' : ` ${oneByOne}`}`,
+  sharedMaySpare: `${sharedMayFail} ${oneByOne}`,
   /** Objects of REDUCED_REDUNDANCY decide: it is not known whether there are any. */
   othersSpare: (count: number) =>
     count === 0

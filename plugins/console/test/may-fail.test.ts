@@ -1,0 +1,52 @@
+/** What the page of drives says of how many drives of a set may still fail. */
+import t from 'tap'
+import { isShared, mayFailOf, spareText } from '../web/src/pages/operate/may-fail.ts'
+
+const shared = 'Drives of this set share a file system: how many may fail without loss depends on which.'
+const set = { drives: 4, offline: 0, healing: 0, state: 'ok' } as const
+const pool = { parity: 2, reducedParity: 2 }
+const textOf = (more: object, missing: object = {}, reducedParity = 2) =>
+  mayFailOf({
+    pool: { ...pool, reducedParity },
+    set: { ...set, ...missing },
+    isFull: true,
+    isShared: false,
+    ...more,
+  })?.text
+const offline = (count: number) => ({ offline: count, state: 'degraded' })
+
+t.test('how many drives may fail, where each has a disk of its own', async t => {
+  t.equal(textOf({}), 'Any 2 drives of this set may fail at a time without loss.')
+  t.equal(textOf({}, offline(1)), '1 more drive of this set may fail without loss.')
+  t.match(textOf({}, {}, 1), /Any 2 drives .* Objects of the class REDUCED_REDUNDANCY bear the loss of 1\.$/)
+  t.match(textOf({}, offline(1), 1), /REDUCED_REDUNDANCY bear the loss of none\.$/)
+  t.match(textOf({}, offline(2), 1), /^No other drive .* REDUCED_REDUNDANCY have parity/)
+  t.match(textOf({}, offline(3)), /^More drives of this set are offline or being rebuilt than it has parity/)
+  t.equal(textOf({ isFull: false }), undefined)
+  t.match(textOf({ pool: { parity: 0, reducedParity: 0 } }), /^No parity/)
+  t.equal(mayFailOf({ pool, set: { ...set, ...offline(2) }, isFull: true, isShared: false } as never)!.isGrave, true)
+})
+
+t.test('no number is said where drives share a file system', async t => {
+  t.equal(textOf({ isShared: true }), shared)
+  t.equal(textOf({ isShared: true }, offline(1)), shared)
+  t.equal(textOf({ isShared: true }, {}, 1), shared)
+  t.equal(
+    textOf({ isShared: true }, offline(1), 1),
+    `${shared} Objects of the class REDUCED_REDUNDANCY bear the loss of none.`,
+  )
+  t.match(textOf({ isShared: true }, offline(2)), /^No other drive of this set may fail meanwhile/)
+  const drives = (...sharing: boolean[]) => sharing.map(sharesFileSystem => ({ sharesFileSystem })) as never[]
+  t.equal(isShared(drives(true, true, false)), true)
+  t.equal(isShared(drives(true, false)), false, 'the other one is of another set')
+})
+
+t.test('while a drive is replaced', async t => {
+  const spare = { spare: 1, least: 1, isMissing: true, isShared: false }
+  t.match(spareText(spare), /^1 more drive of this set may fail without loss\. Wait until/)
+  t.match(spareText({ ...spare, isShared: true }), `${shared} Wait until`)
+  const none = spareText({ ...spare, least: 0 })
+  t.match(none, /^No other drive .* Everything but objects of the class REDUCED_REDUNDANCY bears the loss of 1 more\.$/)
+  t.equal(spareText({ ...spare, least: 0, isShared: true }), none.slice(0, none.indexOf(' Everything but')))
+  t.match(spareText({ ...spare, spare: -1, least: -1, isShared: true }), /^More drives of this set are offline/)
+})

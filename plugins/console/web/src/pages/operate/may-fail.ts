@@ -1,0 +1,67 @@
+/** How many drives of a set may still fail, in words: no number where drives on one file system are lost together. */
+import type { Answer } from '../../api/operations.ts'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.drives
+
+type ServerInfo = Answer<'getServerInfo'>
+type Pool = ServerInfo['pools'][number]
+type ErasureSet = Pool['erasureSets'][number]
+
+/** Whether one loss may take several drives of the set. With which others a drive shares its file system is not told. */
+export const isShared = (drives: readonly ServerInfo['nodes'][number]['disks'][number][]): boolean =>
+  drives.filter(({ sharesFileSystem }) => sharesFileSystem).length > 1
+
+export interface MayFail {
+  readonly pool: Pick<Pool, 'parity' | 'reducedParity'>
+  readonly set: Pick<ErasureSet, 'drives' | 'offline' | 'healing' | 'state'>
+  /** Undefined where the server does not tell. */
+  readonly isFull: boolean | undefined
+  readonly isShared: boolean
+}
+
+/** `isGrave`: no other one may fail. Undefined where nothing is known. */
+export function mayFailOf(given: MayFail): { readonly text: string; readonly isGrave: boolean } | undefined {
+  const { parity, reducedParity } = given.pool
+  const { drives, offline, healing, state } = given.set
+  const missing = offline + healing
+  // Of what lacks shards though all drives work it is not known how many more it may lose.
+  if (parity > 0 && missing === 0 && given.isFull === false) return undefined
+  const left = parity - missing
+  // What is rebuilt where all drives work may lack next to nothing.
+  if (left < 0 && state === 'ok') return undefined
+  const isGrave = left <= 0
+  if (parity === 0) return { text: words.mayNotFail(drives), isGrave }
+  if (left < 0) return { text: words.outOfReach, isGrave }
+  const hasNumber = left > 0 && !given.isShared
+  const sentences = [
+    left > 0 && given.isShared ? words.sharedMayFail : missing === 0 ? words.mayFail(left) : words.moreMayFail(left),
+    reducedParity < missing && words.reducedOutOfReach,
+    reducedParity >= missing &&
+      reducedParity < parity &&
+      (hasNumber || reducedParity === missing) &&
+      words.reducedMayFail(reducedParity - missing),
+  ]
+  return { text: sentences.filter(one => one !== false).join(' '), isGrave }
+}
+
+export interface Spare {
+  /** How many more drives may fail. Negative where it is too late. */
+  readonly spare: number
+  /** The same of objects with less redundancy. */
+  readonly least: number
+  /** The drive that is to be replaced is away, or rebuilt. */
+  readonly isMissing: boolean
+  readonly isShared: boolean
+}
+
+/** While a drive is replaced. */
+export function spareText({ spare, least, isMissing, isShared }: Spare): string {
+  // A working one is not away yet.
+  const isOut = (count: number) => count < (isMissing ? 0 : -1)
+  if (spare < 0) return isOut(spare) ? words.outOfReach : words.needed
+  const maySpare = (count: number) => (count > 0 && isShared ? words.sharedMaySpare : words.maySpare(count))
+  if (least === spare) return maySpare(spare)
+  const sentence = least >= 0 ? maySpare(least) : isOut(least) ? words.reducedOutOfReach : words.reducedNeeded
+  return spare > 0 && isShared ? sentence : `${sentence} ${words.othersSpare(spare)}`
+}
