@@ -40,7 +40,16 @@ if (withoutBrowser !== false) {
     await admin.call('POST', '/buckets/data/objects/upload?key=a.bin', 'x'.repeat(1_000_000))
 
     const guide = page.getByRole('dialog', { name: `Replace ${lost!.path}` })
+    // What is to be done about the drive does not wait for what is counted.
+    const counting = Promise.withResolvers<void>()
+    await page.route('**/api/v1/redundancy', async route => {
+      await counting.promise
+      await route.continue()
+    })
     await signIn(page, '/healing')
+    const early = page.getByRole('alert').filter({ hasText: `${lost!.path} is offline` })
+    await early.getByRole('link', { name: `Replace ${lost!.path}` }).waitFor()
+    counting.resolve()
     const ledger = page.getByRole('alert').filter({ hasText: '1 of 4 drives cannot be read.' })
     await ledger.getByText('0 of 1 version or part is stored with full redundancy').waitFor()
     t.same(await accessibilityFlaws(page), [])

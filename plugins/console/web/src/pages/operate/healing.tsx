@@ -52,7 +52,7 @@ export function Healing() {
             </Button>
           )
         }
-        head={redundancy.data !== undefined && <Redundancy ledger={redundancy.data} lost={lost} />}
+        head={(redundancy.data !== undefined || lost.length > 0) && <Redundancy ledger={redundancy.data} lost={lost} />}
         queryKey={['heal']}
         refetchInterval={jobsMs}
         load={({ cursor, signal }) => call('listHealJobs', { query: { cursor }, signal })}
@@ -67,9 +67,17 @@ export function Healing() {
   )
 }
 
-/** `lost`: drives that are to be brought back or replaced before anything can be rebuilt on them. */
-function Redundancy({ ledger, lost }: { ledger: Answer<'getRedundancy'>; lost: readonly Drive[] }) {
-  const { summary, records, belowRecords, isFull, failingRecords } = ledger
+interface RedundancyProps {
+  /** Undefined as long as the server has not told: counting may take long, and what a drive that failed needs is known before. */
+  readonly ledger: Answer<'getRedundancy'> | undefined
+  /** Drives that are to be brought back or replaced before anything can be rebuilt on them. */
+  readonly lost: readonly Drive[]
+}
+
+function Redundancy({ ledger, lost }: RedundancyProps) {
+  const { records = 0, belowRecords = 0, failingRecords = 0 } = ledger ?? {}
+  const isFull = ledger?.isFull === true
+  const summary = ledger?.summary ?? lost.map(({ path, state }) => texts.overview.driveLost(path, state, '')).join(', ')
   const isAtRisk = lost.length > 0 || failingRecords > 0
   const color = isFull ? 'teal' : isAtRisk ? 'red' : 'orange'
   const label = texts.operate.complete(records - belowRecords, records)
