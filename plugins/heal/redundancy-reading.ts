@@ -81,6 +81,7 @@ export async function readRedundancy({
   const pass = await currentPass(scans)
   return {
     isFull: missing.length === 0,
+    hasFoundDamage: toldByJobs.length > 0 || open.unmarkedShardCount > 0,
     summary: missing.length === 0 ? 'Everything has all of its shards.' : missing.join(' '),
     ...total,
     healed: open.counts.healed,

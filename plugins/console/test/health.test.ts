@@ -30,7 +30,15 @@ function infoOf(
 }
 
 const ledger = (given: Partial<Redundancy> = {}) =>
-  ({ isFull: true, belowRecords: 0, belowBytes: 0, failingRecords: 0, summary: 'All.', ...given }) as Redundancy
+  ({
+    isFull: true,
+    hasFoundDamage: false,
+    belowRecords: 0,
+    belowBytes: 0,
+    failingRecords: 0,
+    summary: 'All.',
+    ...given,
+  }) as Redundancy
 
 t.test('all is well', async t => {
   t.same(healthOf(infoOf(4, 2, 'ok'), ledger(), true), {
@@ -82,6 +90,15 @@ t.test('no number of drives is promised where it may be another one', async t =>
     healthOf(infoOf(4, 2, 'read_only', [2, 3], 1), missing, true).text,
     '2 drives have failed. Some of what is stored may be out of reach now.',
   )
+})
+
+t.test('damage that was found is told also while a drive is rebuilt, which alone is told once', async t => {
+  const rebuilding = { isFull: false, summary: '1 of 4 drives is being rebuilt.' }
+  const textsOf = (given: Partial<Redundancy>) =>
+    healthOf(infoOf(4, 2, 'ok', [], 1), ledger({ ...rebuilding, ...given }), true).findings.map(({ text }) => text)
+  t.same(textsOf({}), ['/data/d1 is being rebuilt'])
+  const summary = `${rebuilding.summary} A dry run has found 2 records with missing or corrupt shards.`
+  t.same(textsOf({ hasFoundDamage: true, summary }), [summary, '/data/d1 is being rebuilt'])
 })
 
 t.test('objects with less parity, and drives of one file system, are not promised what others are', async t => {

@@ -17,6 +17,10 @@ export const Redundancy = Type.Object(
     isFull: Type.Boolean({
       description: 'Every drive is online and has all records, no version lacks a shard, and no known damage remains.',
     }),
+    hasFoundDamage: Type.Boolean({
+      description:
+        'Missing or corrupt shards are known that the counts do not have yet: found just now, or by a heal job that left them or only looked.',
+    }),
     summary: Type.String({ description: 'A description in sentences, with the problems.' }),
     ...amounts,
     healed: Type.Integer({ description: 'Versions and parts that got missing shards since the start of the server.' }),

@@ -75,8 +75,13 @@ const read = (jobs: readonly StoredHealJob[], present: readonly string[] = [], s
 t.test(
   'a job over everything takes the place of what a dry run has found, also where it has failed at some',
   async t => {
-    t.match(await read([dryRun]), { isFull: false, summary: /^A dry run has found 2 records/ })
-    t.match(await read([jobOf(everything, { healed: 1, failed: 1, dangling: 1 }), dryRun]), { isFull: true })
+    t.match(await read([dryRun]), { isFull: false, hasFoundDamage: true, summary: /^A dry run has found 2 records/ })
+    t.match(await read([jobOf(everything, { healed: 1, failed: 1, dangling: 1 }), dryRun]), {
+      isFull: true,
+      hasFoundDamage: false,
+    })
+    t.match(await read([], [], twoSets({ isHealing: true })), { isFull: false, hasFoundDamage: false })
+    t.match(await read([], [], twoSets({ unmarkedShardCount: 1 })), { isFull: false, hasFoundDamage: true })
     t.match(await read([jobOf({ ...everything, dryRun: true }, { damaged: 1 }), dryRun]), {
       summary: /found 1 record with/,
     })

@@ -108,9 +108,9 @@ function setFindings({ pools }: ServerInfo): Finding[] {
 /** What drives that are lost or rebuilt make incomplete is said of them; `isTold`: there are such. */
 function redundancyFindings(redundancy: Redundancy | undefined, isTold: boolean): Finding[] {
   if (redundancy === undefined || redundancy.isFull) return []
-  const { belowRecords, belowBytes, failingRecords, summary } = redundancy
+  const { belowRecords, belowBytes, failingRecords, hasFoundDamage, summary } = redundancy
   const lost = failingRecords > 0 ? [{ text: words.mayBeLost(failingRecords) }] : []
-  if (belowRecords === 0) return isTold ? lost : [...lost, { text: summary }]
+  if (belowRecords === 0) return isTold && !hasFoundDamage ? lost : [...lost, { text: summary }]
   const below = words.below(belowRecords, formatBytes(belowBytes))
   // Of what may be lost nothing says that it is being repaired. What jobs have found is in the summary.
   return [...lost, { text: failingRecords > 0 ? below : `${below} ${words.beingRepaired}`, details: summary }]
