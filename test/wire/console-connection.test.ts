@@ -295,7 +295,9 @@ if (withoutBrowser !== false) {
     line.cut()
     await dialog.getByText('There is no connection to the server. It goes on').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
-    await page.getByRole('button', { name: 'Close and lose it' }).click()
+    const question = page.getByRole('dialog', { name: 'End it here?' })
+    await question.getByText('what is left is not moved any more when you close this. What is done already').waitFor()
+    await question.getByRole('button', { name: 'Close and end it' }).click()
     await dialog.waitFor({ state: 'detached' })
     await page.getByRole('alert').getByText('Copy or move 1 entry').waitFor()
     const keys = async () =>

@@ -7,7 +7,7 @@ import { texts } from '../texts/index.ts'
 import { useBesideFields } from './beside-fields.ts'
 import { Conflict } from './conflict.tsx'
 import { notifyFailure } from './failure.tsx'
-import { FormModal } from './form-modal.tsx'
+import { FormModal, type FormModalProps } from './form-modal.tsx'
 import { notifyDone, notifyNotDone, notifyNotShown, useIsGone } from './gone.ts'
 import { SentFields } from './sent-fields.tsx'
 import { underWay } from './under-way.ts'
@@ -30,8 +30,8 @@ export interface FormDialogProps {
   /** Shows what is stored now, where somebody else has changed it first. Absent: the dialog closes, and what is around it is read again. */
   readonly onConflict?: () => Promise<void>
   readonly onClose: () => void
-  /** Nothing of it is on its way now, and closing ends it. */
-  readonly isHeld?: boolean
+  /** Nothing of it is on its way now, and closing ends it: what is asked before that. */
+  readonly held?: FormModalProps['question']
   /** How far it is with what was sent. */
   readonly progress?: ReactNode
   readonly children: ReactNode
@@ -46,7 +46,7 @@ export function FormDialog({
   isDirty = form?.isDirty() ?? false,
   onConflict,
   onClose,
-  isHeld = false,
+  held,
   progress,
   children,
 }: FormDialogProps) {
@@ -81,9 +81,15 @@ export function FormDialog({
     onClose()
   }
   const { element, unsaid } = useBesideFields(sending.error, form?.setErrors)
-  const goesOn = sending.isPending && !isHeld
+  const goesOn = sending.isPending && held === undefined
   return (
-    <FormModal title={title} size={size} isSent={goesOn} onClose={onClose}>
+    <FormModal
+      title={title}
+      size={size}
+      isSent={goesOn}
+      question={sending.isPending ? held : undefined}
+      onClose={onClose}
+    >
       {close => (
         <form
           {...element}

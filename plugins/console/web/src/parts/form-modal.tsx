@@ -5,19 +5,21 @@ import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'rea
 import { texts } from '../texts/index.ts'
 import { useFocusBack } from './focus-back.ts'
 import { notifyGoesOn } from './gone.ts'
-import { LeaveQuestion, UnsavedInDialog } from './unsaved.tsx'
+import { LeaveQuestion, type LeaveQuestionProps, UnsavedInDialog } from './unsaved.tsx'
 
 export interface FormModalProps {
   readonly title: string
   readonly size?: 'md' | 'lg' | 'xl'
   /** What was typed is on its way, which closing does not call off. */
   readonly isSent?: boolean
+  /** Asked where closing loses something else than what was typed. */
+  readonly question?: Pick<LeaveQuestionProps, 'title' | 'text' | 'leave'> | undefined
   readonly onClose: () => void
   /** Gets what Cancel has to call. An `Unsaved` in it says whether there is anything to lose. */
   readonly children: (close: () => void) => ReactNode
 }
 
-export function FormModal({ title, size = 'md', isSent = false, onClose, children }: FormModalProps) {
+export function FormModal({ title, size = 'md', isSent = false, question, onClose, children }: FormModalProps) {
   const [unsaved] = useState(() => new Set<object>())
   const [isAsking, { open: ask, close: stay }] = useDisclosure()
   const content = useRef<HTMLDivElement>(null)
@@ -25,7 +27,7 @@ export function FormModal({ title, size = 'md', isSent = false, onClose, childre
     if (isSent) {
       notifyGoesOn(title)
       onClose()
-    } else if (unsaved.size > 0) ask()
+    } else if (unsaved.size > 0 || question !== undefined) ask()
     else onClose()
   }
   const onEscape = useEffectEvent((event: KeyboardEvent) => {
@@ -69,6 +71,7 @@ export function FormModal({ title, size = 'md', isSent = false, onClose, childre
           title={texts.common.closeTitle}
           text={texts.common.closeText}
           leave={texts.common.discard}
+          {...question}
           onStay={stay}
           onLeave={onClose}
         />

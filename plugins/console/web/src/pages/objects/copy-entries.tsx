@@ -158,7 +158,7 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
       // Whatever has ended it: nothing goes on.
       onSubmit={() => run().finally(() => tellAway(false))}
       onClose={onClose}
-      isHeld={isCut}
+      held={isCut ? texts.objects.copyEnd(move) : undefined}
       progress={
         <>
           {progress !== undefined && (

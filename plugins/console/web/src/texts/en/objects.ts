@@ -135,6 +135,11 @@ export const objects = {
   overwrite: 'Replace what has the same key there',
   copied: (count: number) => `${formatCount(count)} done.`,
   copyCut: 'There is no connection to the server. It goes on when there is one.',
+  copyEnd: (isMove: boolean) => ({
+    title: 'End it here?',
+    text: `There is no connection to the server, and what is left is not ${isMove ? 'moved' : 'copied'} any more when you close this. What is done already stays so.`,
+    leave: 'Close and end it',
+  }),
   copying: (done: number, all: number) => `${formatCount(done)} of ${formatCount(all)}`,
   changedBefore: (key: string) => `Somebody else has changed ${key} meanwhile. Look at it before you replace it.`,
   copyUnknown: 'The connection was lost before the answer came: look whether it was done before you do it again.',
