@@ -1,7 +1,9 @@
 /** The purges of the last day, with what each node has done of those that are under way. */
 import { Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { useMay } from '../../app/signed-in.ts'
 import { formatCount, formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
@@ -9,6 +11,7 @@ import { State } from '../../parts/names.tsx'
 import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
 import { isAnyRunning, shortened } from './tasks.ts'
+import { toldOf } from './told.ts'
 
 const words = cacheTexts.cachePurge
 const shownMax = 50
@@ -36,8 +39,6 @@ export function Invalidations({ distribution }: { distribution?: string }) {
   )
 }
 
-const stateColours = { 'in-progress': 'poor', completed: 'good', failed: 'bad' } as const
-
 const columns: Column<Invalidation>[] = [
   { title: texts.common.name, render: ({ id }) => id },
   {
@@ -57,21 +58,47 @@ const columns: Column<Invalidation>[] = [
   },
   {
     title: texts.common.state,
-    render: ({ state, nodes }) => (
-      <Stack gap={2} align="flex-start">
-        <State text={words.states[state]} is={stateColours[state]} />
-        {nodes.map(({ node, state: nodeState, removed, error }) => (
-          <Text key={node} size="xs" c={error === undefined ? 'dimmed' : 'red'}>
-            {error ?? words.nodeState(node, words.nodeStates[nodeState], removed)}
-          </Text>
-        ))}
-      </Stack>
-    ),
+    render: purge => <PurgeState purge={purge} />,
   },
   { title: words.removed, isNumber: true, render: ({ removed }) => formatCount(removed) },
   { title: words.by, render: ({ request }) => request.actor },
   { title: words.at, render: ({ createdAt }) => formatDate(createdAt) },
 ]
+
+function PurgeState({ purge: { state, nodes, request } }: { purge: Invalidation }) {
+  const { distribution } = request
+  const { text, is, notes } = toldOf(state, useInFront(distribution))
+  return (
+    <Stack gap={2} align="flex-start">
+      <State text={text} is={is} />
+      {nodes.map(({ node, state: nodeState, removed, error }) => (
+        <Text key={node} size="xs" c={error === undefined ? 'dimmed' : 'red'}>
+          {error ?? words.nodeState(node, words.nodeStates[nodeState], removed)}
+        </Text>
+      ))}
+      {notes.map(note => (
+        <Text key={note} size="xs" c="red" style={{ overflowWrap: 'anywhere' }}>
+          {note}
+        </Text>
+      ))}
+    </Stack>
+  )
+}
+
+/** The caches in front of a distribution; undefined where they are not known. */
+function useInFront(distribution: string | undefined) {
+  const isAllowed = [useMay('admin:ManageCache'), useMay('admin:InvalidateCache')].every(Boolean)
+  const { data } = useQuery({
+    queryKey: ['cache-webhooks', distribution],
+    queryFn: async ({ signal }) =>
+      (await call('listDistributionWebhooks', { params: { id: distribution! }, signal })).items,
+    enabled: distribution !== undefined && isAllowed,
+    // Its distribution may be gone, or of a bucket of others.
+    retry: false,
+    refetchInterval: ({ state: { error } }) => error === null && 5000,
+  })
+  return data
+}
 
 function selectorsOf({ domain, paths, patterns, tags, all }: Invalidation['request']): string[] {
   const found = [

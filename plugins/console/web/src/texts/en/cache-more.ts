@@ -86,6 +86,8 @@ export const cachePurge = {
   at: 'When',
   removed: 'Removed',
   states: { 'in-progress': 'in progress', completed: 'done', failed: 'failed' },
+  doneHere: 'done in this cache',
+  notTaken: (id: string, error: string) => `${id} has not taken every purge yet${error === '' ? '.' : `: ${error}`}`,
   nodeStates: { pending: 'waits', done: 'done', failed: 'failed', offline: 'not reachable' },
   nodeState: (node: string, state: string, removed: number) => `${node}: ${state}, ${formatCount(removed)} removed`,
   everything: 'everything',
