@@ -1,20 +1,32 @@
-/** Asks about a change with which domains would be without a certificate, and makes it all the same. */
-import { Text } from '@mantine/core'
+/** Asks about what the server refuses unless it is forced: domains would be without a certificate, or an order has failed just now. */
+import { Stack, Text } from '@mantine/core'
 import { Problem } from '../../api/problem.ts'
 import { type AskedFirst, useAskFirst } from '../../parts/ask-first.tsx'
+
+interface Words extends Omit<AskedFirst, 'text'> {
+  /** Beside what the server says. */
+  readonly hint?: string
+}
 
 export function useAskServed() {
   const { ask, question } = useAskFirst()
   /** Resolves with `declined` where somebody has thought better of it. */
   async function change<T>(
-    words: Omit<AskedFirst, 'text'>,
+    { hint, ...words }: Words,
     send: (query: { force?: boolean }) => Promise<T>,
+    refusal: 'certificate_served' | 'too_many_requests' = 'certificate_served',
   ): Promise<T | 'declined'> {
     try {
       return await send({})
     } catch (error) {
-      if (!(error instanceof Problem && error.code === 'certificate_served')) throw error
-      const isWanted = await ask({ ...words, text: <Text size="sm">{error.message}</Text> })
+      if (!(error instanceof Problem && error.code === refusal)) throw error
+      const text = (
+        <Stack gap="xs">
+          <Text size="sm">{error.message}</Text>
+          {hint !== undefined && <Text size="sm">{hint}</Text>}
+        </Stack>
+      )
+      const isWanted = await ask({ ...words, text })
       return isWanted ? send({ force: true }) : 'declined'
     }
   }

@@ -26,11 +26,14 @@ export function Certificates() {
   const [deleted, setDeleted] = useState<Certificate>()
   const { change, question } = useAskServed()
   const refresh = () => queryClient.invalidateQueries({ queryKey: ['certificates'] })
-  const renew = async ({ id, acme }: Certificate) => {
+  const renew = async ({ id }: Certificate) => {
     try {
-      // Who has seen why the last order failed need not wait until it is tried again.
-      await call('renewCertificate', { params: { id }, query: { force: acme?.nextAttemptAt !== undefined } })
-      notifications.show({ color: 'teal', message: texts.publishing.renewing(id) })
+      const answer = await change(
+        texts.publishing.orderNow,
+        query => call('renewCertificate', { params: { id }, query }),
+        'too_many_requests',
+      )
+      if (answer !== 'declined') notifications.show({ color: 'teal', message: texts.publishing.renewing(id) })
     } catch (error) {
       notifyFailure(error)
     }

@@ -49,6 +49,11 @@ export const publishing = {
   propagation: 'Wait at most (empty: 2m)',
   deleteProviderText: 'Certificates that it was used for cannot be ordered with it any more.',
   renew: 'Renew',
+  orderNow: {
+    title: 'Order it all the same?',
+    action: 'Order now',
+    hint: 'Authorities take a few failed orders of a name in an hour, and refuse more. Mend first what has failed.',
+  },
   renewing: (id: string) => `${id} is being renewed.`,
   dnsProviders: 'DNS providers',
   noDnsProviders:
