@@ -125,6 +125,13 @@ if (withoutBrowser !== false) {
         ['delete bucket', 'Buckets, delete bucket'],
         ['photos quota', 'photos: Settings, Quota'],
         ['lifecycle', 'Buckets, lifecycle'],
+        ['scrub', 'Healing, scrub'],
+        ['pool', 'Drives, pools'],
+        ['rotate key', 'Encryption keys, rotate key'],
+        ['key rotate', 'Encryption keys, rotate key'],
+        ['throttling', 'ratelimit, throttling'],
+        ['public access', 'access, Public access'],
+        ['scrubs', 'scanner, deep_cycle'],
         ['sign out', 'Sign out'],
       ] as const) {
         await search.fill(words)

@@ -6,8 +6,10 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { defaultStringifySearch, useParams, useRouter } from '@tanstack/react-router'
 import { useEffect, useLayoutEffect, useRef } from 'react'
 import { call } from '../api/client.ts'
+import type { Answer } from '../api/operations.ts'
 import { Name } from '../parts/name.tsx'
 import { texts } from '../texts/index.ts'
+import { searchTexts } from '../texts/search.ts'
 import { basePath } from './base-path.ts'
 import { type BucketTab, bucketTabs } from './bucket-tabs.ts'
 import { accountPage, mayOpen, pageGroups } from './pages.ts'
@@ -15,8 +17,12 @@ import type { Command } from './search.tsx'
 import { useSignedIn } from './signed-in.ts'
 
 const foundMax = 6
+/** Shorter ones are part of too many sentences. */
+const wordMin = 4
 /** Folders and objects, of which the folders are shown. */
 const foldersRead = 200
+
+type Subsystem = Answer<'getConfigSchema'>[number]
 
 interface Hit {
   readonly label: string
@@ -186,13 +192,9 @@ function useHits(text: string, commands: readonly Command[]): Group[] {
     queryFn: ({ signal }) => call('getConfigSchema', { signal }),
     enabled: allowed.has('admin:GetConfig') && asked !== '',
   })
-  const settings = (schema.data ?? [])
-    .filter(({ name, keys }) => text !== '' && matches([name, ...keys.map(key => key.name)].join(' '), text))
-    .map(({ name }) => name)
-    .slice(0, foundMax)
   const pages = [...pageGroups.flatMap(group => group.pages), accountPage]
     .filter(page => mayOpen(page, allowed))
-    .map(({ label, to }) => ({ label: foundBy(label, texts.search.pageWords[to], text), href: to }))
+    .map(({ label, to }) => ({ label: foundBy(label, searchTexts.pageWords[to], text), href: to }))
   const found = commands.map(command => ({
     label: text === '' ? undefined : foundBy(command.label, command.words, text),
     href: hrefOf(command),
@@ -222,7 +224,13 @@ function useHits(text: string, commands: readonly Command[]): Group[] {
     { label: texts.search.distributions, hits: useDistributionHits(text) },
     {
       label: texts.search.settings,
-      hits: settings.map(name => ({ label: name, href: `/settings?open=${encodeURIComponent(name)}` })),
+      hits: (text === '' ? [] : (schema.data ?? []))
+        .map(subsystem => ({
+          label: settingFoundBy(subsystem, text),
+          href: `/settings?open=${encodeURIComponent(subsystem.name)}`,
+        }))
+        .filter(isHit)
+        .slice(0, foundMax),
     },
     ...usePrincipalHits(text, asked),
   ]
@@ -348,11 +356,25 @@ function foundBy(label: string, words: readonly string[] = [], text: string, nam
   return part === undefined ? undefined : `${label}, ${part}`
 }
 
+/** By its name or a key of it, by what people call it, and by what its keys are said to do. */
+function settingFoundBy({ name, description, keys }: Subsystem, text: string): string | undefined {
+  if ([name, ...keys.map(key => key.name)].some(one => matches(one, text))) return name
+  const found = foundBy(name, [texts.settings.titleOf(name), ...(searchTexts.settingWords[name] ?? [])], text)
+  if (found !== undefined || text.length < wordMin) return found
+  const key = keys.find(one => matches(one.description, text))
+  return key !== undefined ? `${name}, ${key.name}` : matches(description, text) ? name : undefined
+}
+
 const isHit = (hit: { readonly label: string | undefined; readonly href: string }): hit is Hit =>
   hit.label !== undefined
 
 const hrefOf = ({ label }: Command): string => `command:${label}`
 
+/** Words in any order. */
 function matches(label: string, text: string): boolean {
-  return label.toLowerCase().includes(text.toLowerCase())
+  const lower = label.toLowerCase()
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every(word => lower.includes(word))
 }
