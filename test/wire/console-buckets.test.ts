@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { PutPublicAccessBlockCommand } from '@aws-sdk/client-s3'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { eventually, openPage, retype, startConsole } from './console.ts'
+import { chooseFrom, eventually, openPage, retype, startConsole } from './console.ts'
 import { createClient } from './sdk.ts'
 
 // Only a page that hangs takes so long.
@@ -44,19 +44,14 @@ if (withoutBrowser !== false) {
     await rows.nth(1).waitFor()
     await table.getByRole('row', { name: 'b/c.txt' }).waitFor()
     t.same(await accessibilityFlaws(page), [])
-    await rows
-      .nth(1)
-      .getByRole('button', { name: /^Restore version/ })
-      .click()
+    const moreOf = (index: number) => rows.nth(index).getByRole('button', { name: /^More for version/ })
+    await chooseFrom(moreOf(1), 'Restore')
     await rows.nth(2).waitFor()
     t.equal(
       (await admin.download('/buckets/photos/objects/download?key=a.txt')).length,
       (await admin.download(`/buckets/photos/objects/download?key=a.txt&versionId=${await oldest()}`)).length,
     )
-    await rows
-      .nth(1)
-      .getByRole('button', { name: /^Delete version/ })
-      .click()
+    await chooseFrom(moreOf(1), 'Delete')
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await rows.nth(2).waitFor({ state: 'detached' })
     await page.getByRole('searchbox').fill('b/')

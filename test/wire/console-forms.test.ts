@@ -2,7 +2,7 @@
 import type { Locator } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { withoutBrowser } from './browser.ts'
-import { eventually, hasData, retype, startConsole } from './console.ts'
+import { chooseFrom, eventually, hasData, retype, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
@@ -194,7 +194,7 @@ if (withoutBrowser !== false) {
 
   t.test('headers, metadata and tags of an object, stored once', async t => {
     const { page } = await open(t, '/buckets/photos?object=a.txt')
-    await page.getByRole('button', { name: 'Edit', exact: true }).last().click()
+    await chooseFrom(page.getByRole('button', { name: 'More for a.txt' }), 'Edit')
     const dialog = page.getByRole('dialog').last()
     await field(dialog, 'cacheControl').fill('a\u0001b')
     await dialog.getByRole('button', { name: 'Add entry' }).click()
@@ -226,7 +226,7 @@ if (withoutBrowser !== false) {
     await refuses(t, share, [/control character/], 'a name of a file')
     await page.goto(`${url}/buckets/photos?object=a.txt`)
 
-    await page.getByRole('button', { name: /^Copy or move/ }).click()
+    await chooseFrom(page.getByRole('button', { name: 'More for a.txt' }), 'Copy or move')
     const copy = page.getByRole('dialog', { name: /^Copy/ })
     await field(copy, 'place').fill(long.slice(0, 1100))
     await refuses(t, copy, [/at most 1024 characters/], 'a long key')
@@ -266,10 +266,7 @@ if (withoutBrowser !== false) {
     await field(dialog, 'id').fill(long.slice(0, 300))
     await refuses(t, dialog, [/at most 129 characters/], 'a long name of a target')
     await page.goto(`${url}/events`)
-    await page
-      .getByRole('button', { name: /Replay/ })
-      .first()
-      .click()
+    await chooseFrom(page.getByRole('button', { name: /^More for/ }).first(), 'Replay')
     await field(dialog, 'bucket').fill('nothing')
     await field(dialog, 'from').fill('2026-01-02T00:00')
     await field(dialog, 'to').fill('2026-01-01T00:00')
@@ -297,10 +294,7 @@ if (withoutBrowser !== false) {
       if (route.request().method() === 'DELETE') await released.promise
       await route.continue()
     })
-    await page
-      .getByRole('row', { name: 'going' })
-      .getByRole('button', { name: /^Delete/ })
-      .click()
+    await chooseFrom(page.getByRole('button', { name: 'More for going' }), 'Delete')
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('button', { name: 'Delete' }).click()
     // What is under way is not cancelled.

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { aNewVisitor, withoutBrowser } from './browser.ts'
-import { eventually, retype, startConsole } from './console.ts'
+import { chooseFrom, eventually, retype, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
@@ -261,7 +261,7 @@ if (withoutBrowser !== false) {
       const { page, flaws } = await browser.open(t, aNewVisitor, /400 (PUT|POST) |404 GET .*(encryption|policy)/)
       await page.addInitScript(noteBreaches)
       await signIn(page, '/events')
-      await page.getByRole('button', { name: /^Show what was given up/ }).click()
+      await chooseFrom(page.getByRole('button', { name: 'More for webhook:hook' }), 'Show what was given up')
       await page.getByRole('cell', { name: `photos/${image}told` }).waitFor()
       t.same(await page.evaluate(traces), [], 'given up')
       await page.goto(`${url}/buckets/photos?tab=events`)

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { PutObjectCommand } from '@aws-sdk/client-s3'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { eventually, filesIn, keysOf, startConsole } from './console.ts'
+import { chooseFrom, eventually, filesIn, keysOf, startConsole } from './console.ts'
 import { createClient } from './sdk.ts'
 
 // Only a page that hangs takes so long.
@@ -32,15 +32,13 @@ if (withoutBrowser !== false) {
     await versions.nth(1).waitFor()
     const names = await Promise.all((await versions.all()).map(button => button.getAttribute('aria-label')))
     t.equal(new Set(names).size, 2, 'two of one second are told apart')
-    await page.getByRole('button', { name: /^Restore version/ }).click()
+    const more = page.getByRole('button', { name: /^More for version/ })
+    await chooseFrom(more.last(), 'Restore')
     await page.getByText('The old version is the current one again').waitFor()
     t.equal((await admin.call('GET', '/buckets/photos/objects/stat?key=note')).size, '"first"'.length)
     await page.getByRole('row').nth(2).waitFor()
     t.same(await accessibilityFlaws(page), [])
-    await page
-      .getByRole('button', { name: /^Delete version/ })
-      .last()
-      .click()
+    await chooseFrom(more.last(), 'Delete')
     await page
       .getByRole('dialog', { name: 'Delete this version' })
       .getByRole('button', { name: 'Delete', exact: true })
@@ -59,15 +57,15 @@ if (withoutBrowser !== false) {
       await admin.call('POST', '/buckets/suspended/objects/upload?key=o', 'current')
       const { page, flaws } = await browser.open(t, {}, /412 POST .*copy/)
       await signIn(page, '/buckets/suspended?tab=versions')
-      const restore = page.getByRole('button', { name: /^Restore version/ })
+      const restore = () => chooseFrom(page.getByRole('button', { name: /^More for version/ }).last(), 'Restore')
       const question = page.getByRole('dialog', { name: 'Replace o by this version?' })
-      await restore.click()
+      await restore()
       await question.getByRole('button', { name: 'Cancel' }).click()
       await question.waitFor({ state: 'detached' })
       const size = async () => (await admin.call('GET', '/buckets/suspended/objects/stat?key=o')).size
       t.equal(await size(), '"current"'.length)
       // Nor that of one that nobody has seen who was asked.
-      await restore.click()
+      await restore()
       await question.waitFor()
       await admin.call('POST', '/buckets/suspended/objects/upload?key=o', 'stored meanwhile')
       await question.getByRole('button', { name: 'Restore' }).click()
@@ -75,7 +73,7 @@ if (withoutBrowser !== false) {
       t.equal(await size(), '"stored meanwhile"'.length)
       await question.getByRole('button', { name: 'Cancel' }).click()
       await question.waitFor({ state: 'detached' })
-      await restore.click()
+      await restore()
       await question.getByRole('button', { name: 'Restore' }).click()
       await page.getByText('The old version is the current one again').waitFor()
       t.equal(await size(), '"old"'.length)
@@ -91,7 +89,7 @@ if (withoutBrowser !== false) {
       await admin.call('PUT', '/buckets/suspended/versioning', { status: 'suspended' })
       await page.goto(new URL('/buckets/suspended', page.url()).href)
       await page.getByRole('button', { name: 'both', exact: true }).click()
-      await page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click()
+      await chooseFrom(page.getByRole('button', { name: 'More for both' }), 'Edit')
       const form = page.getByRole('dialog', { name: 'Metadata and tags of both' })
       const asked = page.getByRole('dialog', { name: 'Store both anew?' })
       await form.getByLabel('Cache control').fill('max-age=60')
@@ -154,7 +152,7 @@ if (withoutBrowser !== false) {
     const { page, flaws } = await browser.open(t, {}, /404 GET .*stat/)
     await signIn(page, '/buckets/photos')
     await page.getByRole('button', { name: 'lost', exact: true }).click()
-    await page.getByRole('dialog', { name: 'lost' }).getByRole('button', { name: 'Delete' }).click()
+    await chooseFrom(page.getByRole('button', { name: 'More for lost' }), 'Delete')
     await page.getByRole('dialog', { name: 'Delete lost?' }).getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('button', { name: 'lost', exact: true }).waitFor({ state: 'detached' })
     t.same(await keysOf(admin, 'photos', 'lost'), [])
@@ -163,7 +161,7 @@ if (withoutBrowser !== false) {
     const panel = page.getByRole('dialog', { name: 'lost' })
     await panel.getByText(/^Deleted on /).waitFor()
     await panel.getByText('delete marker', { exact: true }).waitFor()
-    for (const name of ['Download', 'Share', 'Edit', 'Delete']) {
+    for (const name of ['Download', 'Share', 'More for lost']) {
       t.equal(await panel.getByRole('button', { name, exact: true }).count(), 0, `no ${name}`)
     }
     t.equal(await panel.getByRole('tab', { name: 'Details' }).count(), 0)
@@ -189,7 +187,7 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'only', exact: true }).click()
     await page.getByRole('dialog', { name: 'only' }).getByRole('tab', { name: 'Versions' }).click()
     await page.getByRole('button', { name: /^Show version of/ }).click()
-    await page.getByRole('dialog', { name: 'only' }).getByRole('button', { name: 'Delete this version' }).click()
+    await chooseFrom(page.getByRole('button', { name: 'More for only' }), 'Delete this version')
     await page
       .getByRole('dialog', { name: 'Delete this version' })
       .getByRole('button', { name: 'Delete', exact: true })
@@ -208,27 +206,27 @@ if (withoutBrowser !== false) {
     const panel = page.getByRole('dialog', { name: 'told' })
     await panel.getByRole('tab', { name: 'Versions' }).click()
     const question = page.getByRole('dialog', { name: 'Delete this version' })
-    const deleteVersion = /^Delete version/
-    await panel.getByRole('button', { name: deleteVersion }).last().waitFor()
+    const more = panel.getByRole('button', { name: /^More for version/ })
+    await more.last().waitFor()
     // What the server refuses is not asked for again.
     const listing = /\/objects\/versions\?/
     await page.route(listing, route => route.fulfill({ status: 400, body: 'no list' }))
-    await panel.getByRole('button', { name: deleteVersion }).last().click()
+    await chooseFrom(more.last(), 'Delete')
     await question.getByRole('button', { name: 'Delete', exact: true }).click()
     await question.waitFor({ state: 'detached' })
     await page.getByText('The version is deleted').waitFor()
     t.equal((await admin.call('GET', '/buckets/photos/objects/versions?key=told')).items.length, 1)
     await panel.getByRole('alert').getByText('This could not be read again').waitFor()
     await page.getByRole('alert').getByText('It is done, but what you see may be old').waitFor()
-    t.equal(await panel.getByRole('button', { name: deleteVersion }).count(), 2, 'what was read before is still there')
+    t.equal(await more.count(), 2, 'what was read before is still there')
     await page.unroute(listing)
     await panel.getByRole('alert').getByRole('button', { name: 'Try again' }).click()
     await panel.getByRole('alert').waitFor({ state: 'detached' })
-    t.equal(await panel.getByRole('button', { name: deleteVersion }).count(), 1)
+    t.equal(await more.count(), 1)
 
     await page.route(listing, route => route.fulfill({ status: 400, body: 'no list' }))
     await panel.getByRole('button', { name: /^Show version of/ }).click()
-    await panel.getByRole('button', { name: 'Delete this version' }).click()
+    await chooseFrom(page.getByRole('button', { name: 'More for told' }), 'Delete this version')
     await question.getByRole('button', { name: 'Delete', exact: true }).click()
     await question.waitFor({ state: 'detached' })
     t.same((await admin.call('GET', '/buckets/photos/objects/versions?key=told')).items, [])
@@ -245,7 +243,18 @@ if (withoutBrowser !== false) {
     await page.keyboard.press('Escape')
     // The focus is where it was before the details.
     await note.and(page.locator(':focus')).press('Enter')
-    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    // By keyboard alone, and back to where one was.
+    const more = page.getByRole('button', { name: 'More for note' })
+    await more.press('Enter')
+    await page.getByRole('menuitem', { name: 'Presigned URL' }).waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await page.keyboard.press('Escape')
+    await page.getByRole('menu').waitFor({ state: 'detached' })
+    await page.getByRole('dialog', { name: 'note' }).waitFor()
+    await more.and(page.locator(':focus')).press('Enter')
+    await page.locator('[role=menuitem]:focus', { hasText: 'Presigned URL' }).waitFor()
+    for (let item = 0; item < 2; item++) await page.keyboard.press('ArrowDown')
+    await page.locator('[role=menuitem]:focus', { hasText: 'Edit' }).press('Enter')
     const dialog = page.getByRole('dialog', { name: 'Metadata and tags' })
     await dialog.getByLabel('Content type').fill('text/plain')
     await dialog.getByRole('button', { name: 'Add entry' }).click()
@@ -274,12 +283,13 @@ if (withoutBrowser !== false) {
     await question.getByRole('button', { name: 'Stay here' }).click()
     await dialog.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('cell', { name: 'Ada', exact: true }).waitFor()
+    await more.and(page.locator(':focus')).waitFor()
     t.match(await admin.call('GET', '/buckets/photos/objects/stat?key=note'), {
       contentType: 'text/plain',
       userMetadata: { author: 'Ada' },
       tags: { state: 'final' },
     })
-    await page.getByRole('button', { name: 'Copy or move' }).click()
+    await chooseFrom(more, 'Copy or move')
     const copy = page.getByRole('dialog', { name: 'Copy, move or rename' })
     await copy.getByLabel('To bucket').fill('archive')
     await copy.getByLabel('New key').fill('2026/')
@@ -388,7 +398,7 @@ if (withoutBrowser !== false) {
     await admin.call('POST', '/buckets/photos/objects/upload?key=signed.txt', 'signed')
     await signIn(page, '/buckets/photos')
     await page.getByRole('button', { name: 'signed.txt', exact: true }).click()
-    await page.getByRole('button', { name: 'Presigned URL' }).click()
+    await chooseFrom(page.getByRole('button', { name: 'More for signed.txt' }), 'Presigned URL')
     const dialog = page.getByRole('dialog', { name: 'Make a presigned URL' })
     await dialog.getByLabel('Name of the file').fill('naïve name.txt')
     await dialog.getByRole('button', { name: 'Make URL' }).click()
@@ -481,10 +491,8 @@ if (withoutBrowser !== false) {
     t.match(await admin.call('GET', '/buckets/vault/objects/retention?key=deed.txt'), { mode: 'GOVERNANCE' })
     t.same(await accessibilityFlaws(page), [])
     await page.getByRole('dialog').getByRole('tab', { name: 'Versions' }).click()
-    await page
-      .getByRole('button', { name: /^Delete version/ })
-      .first()
-      .click()
+    const more = page.getByRole('button', { name: /^More for version/ })
+    await chooseFrom(more.first(), 'Delete')
     const dialog = page.getByRole('dialog', { name: /Delete/ })
     await dialog.getByText('A legal hold is on').waitFor()
     await dialog.getByText('Its retention (governance) protects it until').waitFor()
@@ -513,10 +521,7 @@ if (withoutBrowser !== false) {
       return retainUntil.startsWith(soon)
     })
     await tab('Versions').click()
-    await page
-      .getByRole('button', { name: /^Delete version/ })
-      .first()
-      .click()
+    await chooseFrom(more.first(), 'Delete')
     await dialog.getByLabel('Delete it although it is protected').check()
     t.same(await accessibilityFlaws(page), [])
     await dialog.getByRole('button', { name: 'Delete' }).click()
@@ -562,7 +567,7 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'three', exact: true }).click()
     await page.getByText('Content type').waitFor()
     t.equal(await page.getByRole('tab', { name: 'Versions' }).count(), 0)
-    t.equal(await page.getByRole('button', { name: 'Edit', exact: true }).count(), 0)
+    t.equal(await page.getByRole('button', { name: /^(Edit|More for three)$/ }).count(), 0)
     t.same(flaws, [])
     await page.goto(page.url().replace(/\?.*|$/, '?tab=settings'))
     await page.getByText('You may not see this tab of the bucket. It needs one of s3:GetBucketVersioning').waitFor()
@@ -578,7 +583,7 @@ if (withoutBrowser !== false) {
     const panel = page.getByRole('dialog')
     await panel.getByText('You may not read this object').waitFor()
     t.equal(await panel.getByRole('alert').count(), 0, 'a sentence is enough')
-    for (const name of ['Share', 'Presigned URL', 'Copy or move']) {
+    for (const name of ['Share', 'Presigned URL', 'More for three']) {
       t.equal(await panel.getByRole('button', { name }).count(), 0, `no ${name}`)
     }
     t.equal(await panel.getByRole('link', { name: 'Download' }).count(), 0)
@@ -593,11 +598,15 @@ if (withoutBrowser !== false) {
     const panel = page.getByRole('dialog')
     await panel.getByText('encrypted with a key that its owner keeps').waitFor()
     t.same(await panel.getByRole('tab').allTextContents(), ['Details', 'Versions'])
-    for (const name of ['Share', 'Copy or move']) {
-      t.equal(await panel.getByRole('button', { name }).count(), 0, `no ${name}`)
-    }
+    t.equal(await panel.getByRole('button', { name: 'Share' }).count(), 0)
     t.equal(await panel.getByRole('link', { name: 'Download' }).count(), 0)
-    await panel.getByRole('button', { name: 'Presigned URL' }).click()
+    const more = panel.getByRole('button', { name: 'More for sealed' })
+    await more.click()
+    await page.getByRole('menuitem', { name: 'Edit' }).waitFor()
+    t.same(await page.getByRole('menuitem').allTextContents(), ['Presigned URL', 'Edit', 'Delete'])
+    await page.keyboard.press('Escape')
+    await page.getByRole('menu').waitFor({ state: 'detached' })
+    await chooseFrom(more, 'Presigned URL')
     const made = page.getByRole('dialog', { name: 'Make a presigned URL' })
     await made.getByLabel('It is for').waitFor()
     t.same(await made.getByLabel('It is for').locator('option').allTextContents(), [
@@ -606,7 +615,7 @@ if (withoutBrowser !== false) {
     ])
     await made.getByRole('button', { name: 'Cancel' }).click()
     // Its tags are not encrypted.
-    await panel.getByRole('button', { name: 'Edit', exact: true }).click()
+    await chooseFrom(more, 'Edit')
     const dialog = page.getByRole('dialog', { name: 'Metadata and tags of sealed' })
     await dialog.getByRole('button', { name: 'Add tag' }).click()
     await dialog.getByLabel('Name of tag 1').fill('kind')

@@ -12,7 +12,7 @@ import { findLastingPort, temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { accessibilityFlaws, aNewVisitor, withoutBrowser } from './browser.ts'
 import { requireProgram } from './clients.ts'
-import { eventually, startConsole } from './console.ts'
+import { chooseFrom, eventually, startConsole } from './console.ts'
 import { secretKey } from './server.ts'
 
 // Only a page that hangs takes so long.
@@ -297,7 +297,8 @@ if (skip !== false) {
         .waitFor()
       // What somebody else has switched off meanwhile stays off, and what is gone is not made again.
       const edit = async (comment: string) => {
-        await page.getByRole('button', { name: /^Edit .*new/ }).click()
+        // The name opens it.
+        await page.getByRole('button', { name: 'webhook:new', exact: true }).click()
         await eventually('what is stored', async () => (await dialog.getByLabel('Comment').inputValue()) === comment)
       }
       await edit('')
@@ -325,7 +326,7 @@ if (skip !== false) {
       t.same(await accessibilityFlaws(page), [])
 
       const replay = async (from: number, to: number) => {
-        await page.getByRole('button', { name: 'Replay to webhook:hook' }).click()
+        await chooseFrom(page.getByRole('button', { name: 'More for webhook:hook' }), 'Replay')
         await dialog.getByLabel('Bucket').fill('photos')
         await dialog.getByLabel('From').fill(localTime(from))
         await dialog.getByLabel('Until').fill(localTime(to))
@@ -351,7 +352,7 @@ if (skip !== false) {
       const letters = async () =>
         (await call('GET', '/notify/queues/webhook:hook/dead-letters')).items.map(({ key }: { key: string }) => key)
       await giveUp('f', 'g')
-      await page.getByRole('button', { name: /^Show what was given up, to .*hook/ }).click()
+      await chooseFrom(page.getByRole('button', { name: 'More for webhook:hook' }), 'Show what was given up')
       await page.getByRole('cell', { name: 'photos/g' }).waitFor()
       await giveUp('h')
       await page.getByRole('button', { name: 'Discard all' }).click()

@@ -276,7 +276,7 @@ if (withoutBrowser !== false) {
     await signIn(page, '/access-keys')
     const dialog = page.getByRole('dialog')
     const edit = async () => {
-      await page.getByRole('button', { name: `Edit ${made.accessKey}` }).click()
+      await page.getByRole('button', { name: made.accessKey, exact: true }).click()
       await dialog.getByLabel('Expires').fill('2099-06-01T00:00')
     }
     await edit()

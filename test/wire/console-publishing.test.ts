@@ -9,7 +9,7 @@ import { createTestAuthority } from 'svc/plugins/certificates/testing'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { accessibilityFlaws, aNewVisitor, withoutBrowser } from './browser.ts'
-import { eventually, startConsole } from './console.ts'
+import { chooseFrom, eventually, startConsole } from './console.ts'
 import { createClient } from './sdk.ts'
 
 // Only a page that hangs takes so long.
@@ -95,6 +95,34 @@ if (withoutBrowser !== false) {
     const address = page.getByRole('link', { name: `http://${host}:${port}/` })
     await address.waitFor()
     await page.getByText(`the server listens on port ${port}`).waitFor()
+
+    // It can be saved where something is changed, wherever one has scrolled, and given up.
+    const save = page.getByRole('button', { name: 'Save' })
+    const discard = page.getByRole('button', { name: 'Discard' })
+    const note = page.getByLabel('Note')
+    t.equal(await save.count(), 0, 'nothing is changed')
+    await note.fill('given up')
+    const usual = page.viewportSize()!
+    await page.setViewportSize({ width: 360, height: 640 })
+    for (const top of [0, 10_000]) {
+      await page.evaluate(`scrollTo(0, ${top})`)
+      const { y, height } = (await save.boundingBox())!
+      t.ok(y > 0 && y + height <= 640, `on a phone it is in view: from ${y} to ${y + height} px`)
+    }
+    await page.setViewportSize(usual)
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('tab', { name: 'Purge' }).click()
+    await save.waitFor({ state: 'detached' })
+    await page.getByRole('tab', { name: 'General' }).click()
+    await discard.click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep it' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    t.equal(await note.inputValue(), 'given up')
+    await discard.click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
+    await save.waitFor({ state: 'detached' })
+    t.equal(await note.inputValue(), '')
+    await page.getByRole('tab', { name: 'General' }).and(page.locator(':focus')).waitFor()
 
     await page.getByRole('tab', { name: 'Behaviours' }).click()
     await page.getByRole('button', { name: 'Add behaviour' }).click()
@@ -340,7 +368,7 @@ if (withoutBrowser !== false) {
     t.equal(await page.getByLabel('Note').inputValue(), 'mine again', 'nothing is typed while it is on its way')
     mayGoOn.resolve()
     await page.getByText(`${host} is saved`).waitFor()
-    await eventually('nothing is left to save', () => page.getByRole('button', { name: 'Save' }).first().isDisabled())
+    await page.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' })
     t.equal(await page.getByLabel('Note').inputValue(), 'mine again')
     await page.getByRole('tab', { name: 'Cache' }).click()
     t.equal(await quota.inputValue(), '64MiB')
@@ -807,7 +835,7 @@ if (withoutBrowser !== false) {
     await admin.createUser('bob', { policyNames: ['no-deletion', 'all-of-site'] })
     const { page, flaws } = await browser.open(t)
     await signIn(page, '/users')
-    await page.getByRole('button', { name: 'Try what bob may do' }).click()
+    await chooseFrom(page.getByRole('button', { name: 'More for bob' }), 'Try what is allowed')
     await page.getByRole('combobox', { name: 'Action' }).fill('s3:DeleteObject')
     await page.getByLabel('Bucket').fill('site')
     await page.getByRole('button', { name: 'Try', exact: true }).click()
@@ -868,7 +896,7 @@ if (withoutBrowser !== false) {
     await admin.call('POST', '/buckets/site/objects/upload?key=told.html', 'told')
     while (count() < 1) await page.waitForTimeout(100)
     await page.getByRole('link', { name: 'Event targets' }).click()
-    await page.getByRole('button', { name: /^Replay to/ }).click()
+    await chooseFrom(page.getByRole('button', { name: 'More for webhook:hook' }), 'Replay')
     await page.getByRole('dialog').getByLabel('Bucket').fill('site')
     await page.getByRole('dialog').getByRole('button', { name: 'Replay', exact: true }).click()
     await page.getByText('1 event is queued').waitFor()

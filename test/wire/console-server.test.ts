@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { findLastingPort } from 'svc/testing'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { eventually, retype, startConsole } from './console.ts'
+import { chooseFrom, eventually, retype, startConsole } from './console.ts'
 import { accessKey, secretKey } from './server.ts'
 
 // Only a page that hangs takes so long.
@@ -275,7 +275,7 @@ if (withoutBrowser !== false) {
     await page.getByRole('row', { name: /^webhook:gone .* not tried yet / }).waitFor()
 
     // One that is not enabled is told to be, where it is tested and where rules name it.
-    await page.getByRole('button', { name: 'Disable webhook:gone' }).click()
+    await chooseFrom(page.getByRole('button', { name: 'More for webhook:gone' }), 'Disable')
     await dialog.getByRole('button', { name: 'Disable' }).click()
     await page.getByRole('row', { name: /^webhook:gone .* disabled / }).waitFor()
     await page.getByRole('button', { name: 'Test webhook:gone' }).click()
@@ -289,11 +289,11 @@ if (withoutBrowser !== false) {
     t.equal(await page.getByLabel('Target').locator('option:checked').textContent(), 'webhook:gone (not enabled)')
     await page.getByRole('main').getByRole('link', { name: 'Event targets' }).click()
     await dialog.getByRole('button', { name: 'Leave' }).click()
-    await page.getByRole('button', { name: 'Edit webhook:gone' }).click()
+    await chooseFrom(page.getByRole('button', { name: 'More for webhook:gone' }), 'Edit')
     t.equal(await dialog.getByLabel('Endpoint', { exact: true }).inputValue(), endpoint)
     await dialog.getByRole('switch', { name: 'Enabled' }).click({ force: true })
     await dialog.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('button', { name: 'Disable webhook:gone' }).waitFor()
+    await page.getByRole('row', { name: /^webhook:gone .* online / }).waitFor()
     await admin.call('PUT', '/buckets/told/events', {
       subscriptions: [{ arn, events: ['s3:ObjectCreated:*'], prefix: '', suffix: '' }],
     })
@@ -310,7 +310,7 @@ if (withoutBrowser !== false) {
     await page.getByRole('link', { name: 'Event target webhook:gone is offline' }).click()
     await page.getByRole('heading', { name: 'Event targets' }).waitFor()
     await admin.call('PUT', '/buckets/told/events', { subscriptions: [] })
-    await page.getByRole('button', { name: 'Remove webhook:gone' }).click()
+    await chooseFrom(page.getByRole('button', { name: 'More for webhook:gone' }), 'Remove')
     await dialog.getByRole('button', { name: 'Remove' }).click()
     await page.getByText('target removed').waitFor()
     await page.getByRole('button', { name: 'Discard the queue of webhook:gone' }).click()
@@ -319,6 +319,30 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('heading', { name: 'Queues without a target' }).waitFor({ state: 'detached' })
     t.same((await admin.call('GET', '/notify/queues')).items, [])
+    t.same(flaws, [])
+  })
+
+  t.test('plugins: what has failed comes first, and what is the same of all has no column', async t => {
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/plugins')
+    const rows = page.getByRole('table', { name: 'Plugins' }).getByRole('row')
+    await page.getByRole('cell', { name: 'webhook', exact: true }).waitFor()
+    const all = await rows.count()
+    t.equal(await page.getByRole('columnheader', { name: 'State' }).count(), 0)
+    await page.getByRole('searchbox').fill('webh')
+    await eventually('one is left', async () => (await rows.count()) === 2)
+    await page.getByRole('searchbox').fill('')
+    await eventually('all are there', async () => (await rows.count()) === all)
+    await page.route(/\/plugins\?/, async route => {
+      const answer = await route.fetch()
+      const { items, ...rest } = await answer.json()
+      const last = { ...items.at(-1), state: 'failed', error: 'It could not start.' }
+      await route.fulfill({ response: answer, json: { ...rest, items: [...items.slice(0, -1), last] } })
+    })
+    await page.reload()
+    await rows.nth(1).getByText('It could not start.').waitFor()
+    await rows.nth(1).getByRole('cell', { name: 'failed', exact: true }).waitFor()
+    t.same(await accessibilityFlaws(page), [])
     t.same(flaws, [])
   })
 

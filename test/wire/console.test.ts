@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { eventually, startConsole } from './console.ts'
+import { chooseFrom, eventually, startConsole } from './console.ts'
 import { accessKey, secretKey } from './server.ts'
 
 // Only a page that hangs takes so long.
@@ -110,6 +110,10 @@ if (withoutBrowser !== false) {
       await dialog.getByRole('button', { name: 'Create' }).click()
       await page.getByRole('link', { name: 'photos' }).waitFor()
       t.equal(await page.getByRole('searchbox').count(), 1)
+      await page.getByRole('columnheader', { name: 'Protection' }).waitFor()
+      const listed = page.getByRole('row', { name: /^photos / })
+      await listed.getByRole('cell', { name: 'versioning', exact: true }).waitFor()
+      t.equal(await listed.locator('.state').count(), 0, 'nothing of it stands out')
       t.match(await admin.call('GET', '/buckets/photos'), { versioning: 'enabled' })
 
       await page.getByRole('button', { name: 'Create bucket' }).click()
@@ -243,6 +247,9 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Make link' }).click()
     const url = await page.getByLabel('Link', { exact: true }).inputValue()
     t.equal((await fetch(url, { method: 'HEAD' })).status, 200)
+    await page.goto(`${console}/shares`)
+    await page.getByRole('link', { name: 'photos/big.bin' }).click()
+    await page.getByRole('dialog', { name: 'big.bin' }).waitFor()
     await page.goto(`${console}/shares`)
     await page.getByText('photos/big.bin').waitFor()
     // The server keeps the hour alone, which may have begun before there was a link.
@@ -488,7 +495,8 @@ if (withoutBrowser !== false) {
     for (const name of ['admins', 'dev']) await admin.call('POST', '/groups', { name, members: [] })
     await admin.call('POST', '/groups/admins/members', { members: ['anna'] })
     await page.reload()
-    await page.getByRole('button', { name: 'Edit anna' }).click()
+    // The name opens it, and so does the button.
+    await page.getByRole('button', { name: 'anna', exact: true }).click()
     await dialog.getByText('admins', { exact: true }).waitFor()
     await admin.call('DELETE', '/groups/admins/members/anna')
     await dialog.getByLabel('Groups').fill('dev')
@@ -549,7 +557,7 @@ if (withoutBrowser !== false) {
     await signIn(anonymous.page, '/buckets/photos', key, keySecret)
     await anonymous.page.getByRole('cell', { name: 'big.bin', exact: true }).waitFor()
     t.same(anonymous.flaws, [])
-    await page.getByRole('button', { name: `Disable ${key}` }).click()
+    await chooseFrom(page.getByRole('button', { name: `More for ${key}` }), 'Disable')
     await dialog.getByText('Programs that use it are refused').waitFor()
     await dialog.getByRole('button', { name: 'Disable' }).click()
     await page.getByRole('row', { name: new RegExp(`^${key}.*disabled`) }).waitFor()
@@ -557,12 +565,12 @@ if (withoutBrowser !== false) {
     await page.getByRole('link', { name: 'Users' }).click()
     await page.getByRole('link', { name: '1 access key of anna' }).waitFor()
 
-    await page.getByRole('button', { name: 'New secret key anna' }).click()
+    await chooseFrom(page.getByRole('button', { name: 'More for anna' }), 'New secret key')
     await dialog.getByRole('button', { name: 'New secret key' }).click()
     const renewed = await page.getByRole('textbox', { name: 'Secret key' }).inputValue()
     t.not(renewed, secret)
     await page.getByRole('button', { name: 'I have kept it' }).click()
-    await page.getByRole('button', { name: 'Delete anna' }).click()
+    await chooseFrom(page.getByRole('button', { name: 'More for anna' }), 'Delete')
     await dialog.getByText('Links that the user has shared or signed stop working at once.').waitFor()
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('cell', { name: 'anna', exact: true }).waitFor({ state: 'detached' })
@@ -600,7 +608,7 @@ if (withoutBrowser !== false) {
     await page.getByText('Tags: Saved.').waitFor()
     t.same(await admin.call('GET', '/buckets/photos/tags'), { tags: { team: 'web', 'a=b': 'c' } })
 
-    // Sizes in the unit that says them without a fraction.
+    // Sizes in the largest unit that says them exactly.
     await page.getByRole('textbox', { name: 'Size of all versions', exact: true }).fill('105')
     await page.getByLabel('Unit of size of all versions').selectOption('KiB')
     await page.getByText('are stored, more than that').waitFor()
@@ -609,6 +617,11 @@ if (withoutBrowser !== false) {
     await page.getByText('Quota: Saved.').waitFor()
     t.match(await admin.call('GET', '/buckets/photos/quota'), { type: 'hard', size: 105 * 1024 })
     await size.and(page.locator(':focus')).waitFor()
+    await admin.call('PUT', '/buckets/photos/quota', { type: 'hard', size: 1.5 * 1024 ** 3 })
+    await page.reload()
+    await eventually('a quota of 1.5 GiB', async () => (await size.inputValue()) === '1.5')
+    t.equal(await page.getByLabel('Unit of size of all versions').inputValue(), 'GiB')
+    await admin.call('PUT', '/buckets/photos/quota', { type: 'hard', size: 105 * 1024 })
     await page.reload()
     const quota = page.getByRole('textbox', { name: 'Size of all versions', exact: true })
     await eventually('the quota', async () => (await quota.inputValue()) === '105')

@@ -58,6 +58,12 @@ export async function retype(editor: Locator, text: string): Promise<void> {
   await keyboard.insertText(text)
 }
 
+/** What stands in the menu behind a button “More”. */
+export async function chooseFrom(more: Locator, action: string): Promise<void> {
+  await more.click()
+  await more.page().getByRole('menuitem', { name: action, exact: true }).click()
+}
+
 /** Where files are chosen to go up. */
 export const filesIn = (page: Page) => page.locator('input[type=file]').first()
 

@@ -10,3 +10,9 @@ export function useSignedIn(): SignedIn {
 export function useMay(action: string): boolean {
   return useSignedIn().allowed.has(action)
 }
+
+/** Whether the caller may do any of these somewhere. */
+export function useMayAny(actions: readonly string[]): boolean {
+  const { allowed } = useSignedIn()
+  return actions.some(action => allowed.has(action))
+}

@@ -83,9 +83,9 @@ export const withSizes = (words: string): string =>
 /** Whole bytes. A part of one is not nothing, which would be no limit. */
 const bytesOf = (size: number): number => (size > 0 ? Math.max(1, Math.round(size)) : Math.round(size))
 
-/** The largest in which it is a whole number. */
+/** The largest of which it is one or more, and with three decimals exact. */
 function unitOf(bytes: number | ''): Unit | undefined {
   if (bytes === 0 || bytes === '') return undefined
   const names = (Object.keys(units) as Unit[]).reverse()
-  return names.find(name => bytes % units[name] === 0)
+  return names.find(name => bytes >= units[name] && Number((bytes / units[name]).toFixed(3)) * units[name] === bytes)
 }

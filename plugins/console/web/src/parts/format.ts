@@ -41,6 +41,9 @@ export function formatMoment(date: string): string {
   return moments.format(new Date(date)).replaceAll(' ', '\u00a0')
 }
 
+/** Where there is little room a time of the day goes below its date. */
+export const breakable = (moment: string): string => moment.replace(/,\u00a0(?=\d{1,2}:)/, ', ')
+
 const exactMoments = new Intl.DateTimeFormat(undefined, {
   year: 'numeric',
   month: 'short',

@@ -3,6 +3,7 @@ import { Group, Skeleton, Table, VisuallyHidden } from '@mantine/core'
 import { IconChevronRight } from '@tabler/icons-react'
 import { Fragment, type ReactNode } from 'react'
 import { named } from './name.tsx'
+import { Titled } from './names.tsx'
 
 export interface Column<Item> {
   readonly title: string
@@ -12,6 +13,8 @@ export interface Column<Item> {
   /** Where a phone shows it in a dense table: in the line that names the row, beside the name, or across below it. Absent: in small letters at the end. */
   readonly place?: 'name' | 'beside' | 'across'
   readonly render: (item: Item) => ReactNode
+  /** In small letters below it. */
+  readonly note?: (item: Item) => string
   /** Whether there is such a thing of this item, and the caller may know it; a column that has it of none is left out. Absent: always. */
   readonly isKnown?: (item: Item) => boolean
 }
@@ -110,8 +113,10 @@ export function ItemTable<Item>(props: ItemTableProps<Item>) {
 /** The button of the first cell is for keyboards and screen readers; a pointer may press anywhere. Whoever selects text wants to copy it. */
 const openBy = (open: () => void) => ({
   className: 'item-opens',
-  onClick: ({ target }: { readonly target: EventTarget }) => {
-    const isOther = target instanceof Element && target.closest('a, button, input') !== null
+  onClick({ target, currentTarget }: { readonly target: EventTarget; readonly currentTarget: Element }) {
+    // What a menu of the row shows is no part of it in the page.
+    const isOther =
+      !(target instanceof Element && currentTarget.contains(target)) || target.closest('a, button, input') !== null
     if (!isOther && getSelection()?.isCollapsed !== false) open()
   },
 })
@@ -126,7 +131,7 @@ interface CellProps<Item> {
 }
 
 function Cell<Item>({ index, column, item, isDense, onOpen }: CellProps<Item>) {
-  const { title, isNumber, isActions, place = 'end', render } = column
+  const { title, isNumber, isActions, place = 'end', render, note } = column
   if (isActions === true) {
     return (
       <Table.Td role="cell" aria-colindex={index} className="item-actions">
@@ -136,6 +141,14 @@ function Cell<Item>({ index, column, item, isDense, onOpen }: CellProps<Item>) {
       </Table.Td>
     )
   }
+  const content =
+    onOpen === undefined ? (
+      named(render(item))
+    ) : (
+      <button type="button" className="object-open" aria-haspopup="dialog" onClick={onOpen}>
+        <IconChevronRight size={14} aria-hidden className="object-icon" /> {named(render(item))}
+      </button>
+    )
   return (
     <Table.Td
       role="cell"
@@ -143,13 +156,7 @@ function Cell<Item>({ index, column, item, isDense, onOpen }: CellProps<Item>) {
       {...(isDense ? { 'data-place': place } : { 'data-title': title })}
       {...(isNumber === true && { className: 'item-number' })}
     >
-      {onOpen === undefined ? (
-        named(render(item))
-      ) : (
-        <button type="button" className="object-open" aria-haspopup="dialog" onClick={onOpen}>
-          <IconChevronRight size={14} aria-hidden className="object-icon" /> {named(render(item))}
-        </button>
-      )}
+      {note === undefined ? content : <Titled name={content} note={note(item)} />}
     </Table.Td>
   )
 }

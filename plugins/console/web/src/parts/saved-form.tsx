@@ -2,11 +2,12 @@
 import { Button, Group } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { type QueryKey, type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { Fragment, type ReactNode, useState } from 'react'
 import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { useBesideFields } from './beside-fields.ts'
 import { Conflict } from './conflict.tsx'
+import { SaveBar } from './save-bar.tsx'
 import { SentFields } from './sent-fields.tsx'
 import { Unsaved } from './unsaved.tsx'
 
@@ -44,27 +45,47 @@ export function useSaving<Saved>({ form, confirm, save, message, stale, reload }
 }
 
 export interface SavedFormProps {
-  readonly form: Form & { onSubmit(handle: () => void): (event?: React.FormEvent<HTMLFormElement>) => void }
-  readonly saving: Pick<UseMutationResult<unknown, Error, void>, 'error' | 'isPending' | 'mutate'>
+  readonly form: Form & {
+    reset(): void
+    onSubmit(handle: () => void): (event?: React.FormEvent<HTMLFormElement>) => void
+  }
+  readonly saving: Pick<UseMutationResult<unknown, Error, void>, 'error' | 'isPending' | 'mutate' | 'reset'>
   readonly gap?: 'md' | 'xl'
+  /** Of a page, not of a dialog, which has its buttons at its end. */
+  readonly isOfPage?: boolean
   /** Shows what is stored now. */
   readonly reload: () => Promise<void>
   readonly children: ReactNode
 }
 
-export function SavedForm({ form, saving, gap = 'md', reload, children }: SavedFormProps) {
+export function SavedForm({ form, saving, gap = 'md', isOfPage = false, reload, children }: SavedFormProps) {
+  // Fields that keep something of their own are drawn anew.
+  const [discards, setDiscards] = useState(0)
+  const discard = () => {
+    form.reset()
+    saving.reset()
+    setDiscards(discards + 1)
+  }
+  const isDirty = form.isDirty()
   const { element, unsaid } = useBesideFields(saving.error, form.setErrors)
   return (
     <form {...element} onSubmit={form.onSubmit(() => saving.mutate())}>
       <SentFields gap={gap} isSending={saving.isPending}>
         <Conflict error={unsaid} onLoad={reload} />
-        {children}
-        <Group className="dialog-buttons">
-          <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
-            {texts.common.save}
-          </Button>
-          <Unsaved isDirty={form.isDirty()} />
-        </Group>
+        <Fragment key={discards}>{children}</Fragment>
+        {isOfPage ? (
+          <>
+            <Unsaved isDirty={isDirty} isQuiet />
+            {isDirty && <SaveBar isSaving={saving.isPending} onDiscard={discard} />}
+          </>
+        ) : (
+          <Group className="dialog-buttons">
+            <Button type="submit" loading={saving.isPending} disabled={!isDirty}>
+              {texts.common.save}
+            </Button>
+            <Unsaved isDirty={isDirty} />
+          </Group>
+        )}
       </SentFields>
     </form>
   )

@@ -26,6 +26,7 @@ export function Tool(props: ToolProps) {
   return (
     <Tooltip label={label}>
       <ActionIcon
+        className="tool"
         size={size}
         variant="subtle"
         color="gray"
@@ -35,17 +36,6 @@ export function Tool(props: ToolProps) {
         {...(isOnce && once)}
       >
         <Icon size={size === 'sm' ? 14 : 16} />
-      </ActionIcon>
-    </Tooltip>
-  )
-}
-
-/** A tool that downloads. */
-export function ToolLink({ label, icon: Icon, href }: { label: string; icon: typeof IconX; href: string }) {
-  return (
-    <Tooltip label={label}>
-      <ActionIcon component="a" href={href} download variant="subtle" color="gray" aria-label={label}>
-        <Icon size={16} />
       </ActionIcon>
     </Tooltip>
   )

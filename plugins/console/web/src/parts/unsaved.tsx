@@ -61,20 +61,22 @@ export interface LeaveQuestionProps {
   readonly text?: string
   /** What the button says that gives up what was typed. */
   readonly leave?: string
+  /** What the other one says. */
+  readonly stay?: string
   readonly onStay: () => void
   readonly onLeave: () => void
 }
 
 export function LeaveQuestion(props: LeaveQuestionProps) {
   const { title = texts.common.leaveTitle, text = texts.common.leaveText, leave = texts.common.leave } = props
-  const { onStay, onLeave } = props
+  const { stay = texts.common.stay, onStay, onLeave } = props
   return (
     <Modal opened onClose={onStay} title={title} closeButtonProps={{ 'aria-label': texts.common.close }}>
       <Stack>
         <Text size="sm">{text}</Text>
         <Group justify="flex-end" className="dialog-buttons">
           <Button variant="default" data-autofocus onClick={onStay}>
-            {texts.common.stay}
+            {stay}
           </Button>
           <Button color="red" onClick={onLeave}>
             {leave}

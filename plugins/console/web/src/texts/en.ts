@@ -7,7 +7,6 @@ import { bucketUploads, bucketVersions, postForm, simpleAccess } from './en/buck
 import { cache } from './en/cache.ts'
 import { distributions, keyGroups } from './en/distributions.ts'
 import { drives } from './en/drives.ts'
-import { lifecycle } from './en/lifecycle.ts'
 import { objects, presign, shares, uploads } from './en/objects.ts'
 import { auditTargets, events, fieldNames, keys, operate, tools } from './en/operate.ts'
 import { publishing } from './en/publishing.ts'
@@ -48,6 +47,8 @@ export const en = {
     loading: 'Loading…',
     search: 'Filter by prefix',
     more: 'Load more',
+    moreActions: 'More',
+    moreFor: (name: string) => `More for ${name}`,
     previous: 'Show previous',
     copy: 'Copy',
     copied: 'Copied',
@@ -86,6 +87,10 @@ export const en = {
     dropped:
       'Somebody else has changed it since you opened it. What you typed is still here: copy what you need, then load what is stored now.',
     unsaved: 'Not saved yet.',
+    discardChanges: 'Discard',
+    discardTitle: 'Discard what you have changed?',
+    discardText: 'What you have changed and not saved is lost, and what is saved stays as it is.',
+    keepEditing: 'Keep it',
     goesOn: (title: string) => `“${title}” goes on: closing it does not call it off. A message says how it ends.`,
     isNotDone: (title: string) => `“${title}” was not done: there was a question, and its dialog was closed.`,
     isNotShown: (title: string) => `“${title}” is done, but its dialog was closed before it could show the result.`,
@@ -250,7 +255,7 @@ export const en = {
     public: 'public',
     published: 'published',
     private: 'private',
-    protection: 'Versions kept',
+    protection: 'Protection',
     locked: 'object lock',
     versioned: 'versioning',
     access: 'Access',
@@ -302,7 +307,6 @@ export const en = {
   server,
   drives,
   settings,
-  lifecycle,
   account,
   metrics,
   chart,

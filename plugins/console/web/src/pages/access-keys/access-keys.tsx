@@ -6,15 +6,15 @@ import { lazy, Suspense, useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
+import { Actions } from '../../parts/actions.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { notifyFailure } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { lastUseOf } from '../../parts/last-use.ts'
 import { ListPage } from '../../parts/list-page.tsx'
-import { State, Titled } from '../../parts/names.tsx'
+import { State } from '../../parts/names.tsx'
 import { useShowKey } from '../../parts/secret-once.tsx'
-import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { UserInput } from './user-input.tsx'
 
@@ -76,6 +76,7 @@ export function AccessKeys() {
         load={({ cursor, signal }) => call('listAccessKeys', { query: { cursor, ...(!isOwn && { user }) }, signal })}
         columns={columnsOf(setOpen, toggle, may)}
         idOf={({ accessKey }) => accessKey}
+        {...(may.update && { onOpen: (key: AccessKey) => setOpen({ dialog: 'edit', key }) })}
         none={isOwn ? texts.accessKeys.none : texts.accessKeys.noneOf(user)}
       />
       <Suspense>
@@ -136,7 +137,8 @@ function columnsOf(
   return [
     {
       title: texts.signIn.accessKey,
-      render: ({ accessKey, name }) => <Titled name={accessKey} note={name} />,
+      render: ({ accessKey }) => accessKey,
+      note: ({ name }) => name,
     },
     { title: texts.accessKeys.user, render: ({ user }) => user },
     {
@@ -156,34 +158,34 @@ function columnsOf(
       title: texts.common.actions,
       isActions: true,
       render: key => (
-        <>
-          {may.update && (
-            <>
-              <Tool
-                label={`${key.status === 'enabled' ? texts.common.disable : texts.common.enable} ${key.accessKey}`}
-                icon={key.status === 'enabled' ? IconPlayerPause : IconPlayerPlay}
-                onClick={() => toggle(key)}
-              />
-              <Tool
-                label={`${texts.common.edit} ${key.accessKey}`}
-                icon={IconPencil}
-                onClick={() => setOpen({ dialog: 'edit', key })}
-              />
-              <Tool
-                label={`${texts.accessKeys.rotate} ${key.accessKey}`}
-                icon={IconRefresh}
-                onClick={() => setOpen({ dialog: 'rotate', key })}
-              />
-            </>
-          )}
-          {may.delete && (
-            <Tool
-              label={`${texts.common.delete} ${key.accessKey}`}
-              icon={IconTrash}
-              onClick={() => setOpen({ dialog: 'delete', key })}
-            />
-          )}
-        </>
+        <Actions
+          of={key.accessKey}
+          actions={[
+            ...(may.update
+              ? [
+                  {
+                    label: texts.accessKeys.rotate,
+                    icon: IconRefresh,
+                    onClick: () => setOpen({ dialog: 'rotate', key }),
+                  },
+                  { label: texts.common.edit, icon: IconPencil, onClick: () => setOpen({ dialog: 'edit', key }) },
+                  key.status === 'enabled'
+                    ? { label: texts.common.disable, icon: IconPlayerPause, onClick: () => toggle(key) }
+                    : { label: texts.common.enable, icon: IconPlayerPlay, onClick: () => toggle(key) },
+                ]
+              : []),
+            ...(may.delete
+              ? [
+                  {
+                    label: texts.common.delete,
+                    icon: IconTrash,
+                    isDeletion: true,
+                    onClick: () => setOpen({ dialog: 'delete', key }),
+                  },
+                ]
+              : []),
+          ]}
+        />
       ),
     },
   ]

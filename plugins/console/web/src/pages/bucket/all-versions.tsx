@@ -7,7 +7,7 @@ import { lazy, Suspense, useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer, ListedVersion } from '../../api/operations.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { formatBytes, formatExactMoment, formatMoment } from '../../parts/format.ts'
+import { breakable, formatBytes, formatExactMoment, formatMoment } from '../../parts/format.ts'
 import { useListing } from '../../parts/listing.ts'
 import { Name } from '../../parts/name.tsx'
 import { State } from '../../parts/names.tsx'
@@ -24,7 +24,7 @@ const words = texts.bucketVersions
 const pageSize = 500
 /** On narrow screens the cells of a row take three lines; both as in styles.css. */
 const narrow = '(max-width: 48em)'
-const narrowRowHeight = 88
+const narrowRowHeight = 104
 
 type Page = Answer<'listObjectVersions'>
 
@@ -129,7 +129,7 @@ interface RowProps {
 
 function Row({ bucket, version, onShow, onDelete }: RowProps) {
   const { key, isDeleteMarker, isLatest, lastModified, size } = version
-  const date = formatMoment(lastModified)
+  const date = breakable(formatMoment(lastModified))
   const rights = useRights(bucket)
   return (
     <>

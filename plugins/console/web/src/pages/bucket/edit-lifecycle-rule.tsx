@@ -9,12 +9,13 @@ import { NumberInput } from '../../parts/number-input.tsx'
 import { conditionsOf, type Pair, pairsOf } from '../../parts/pairs.ts'
 import { PairsInput } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
+import { lifecycleTexts } from '../../texts/lifecycle.ts'
 import { bucketQuery } from '../objects/queries.ts'
 import type { LifecycleRule } from './lifecycle.tsx'
 import { LifecyclePreview } from './lifecycle-preview.tsx'
 import { deletedObjects } from './lifecycle-words.ts'
 
-const words = texts.lifecycle
+const words = lifecycleTexts
 
 export interface EditLifecycleRuleProps {
   readonly bucket: string

@@ -8,11 +8,11 @@ import { useUnsaid } from '../../parts/beside-fields.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { useRights } from '../../parts/rights.ts'
-import { texts } from '../../texts/index.ts'
+import { lifecycleTexts } from '../../texts/lifecycle.ts'
 import { bucketQuery } from '../objects/queries.ts'
 import type { LifecycleRules } from './lifecycle.tsx'
 
-const words = texts.lifecycle
+const words = lifecycleTexts
 
 /** At the end of a dialog it would come below its edge. */
 const intoView = (answer: HTMLElement | null) => answer?.scrollIntoView({ block: 'nearest' })

@@ -1,12 +1,12 @@
 /** A lifecycle rule in words: which objects, and what happens to them. */
 import type { Answer } from '../../api/operations.ts'
 import { formatBytes, formatDate } from '../../parts/format.ts'
-import { texts } from '../../texts/index.ts'
+import { lifecycleTexts } from '../../texts/lifecycle.ts'
 
 export type LifecycleRules = Answer<'getBucketLifecycle'>['rules']
 export type LifecycleRule = LifecycleRules[number]
 
-const words = texts.lifecycle
+const words = lifecycleTexts
 
 /** What becomes of objects that a rule deletes. Undefined: one may not see whether the bucket keeps old versions. */
 export const deletedObjects = (versioning: keyof typeof words.objectsDeleted = 'unknown'): string =>

@@ -12,6 +12,7 @@ import { useRights } from '../../parts/rights.ts'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { lifecycleTexts } from '../../texts/lifecycle.ts'
 import { bucketQuery } from '../objects/queries.ts'
 import { EditLifecycleRule } from './edit-lifecycle-rule.tsx'
 import { LifecyclePreview } from './lifecycle-preview.tsx'
@@ -31,7 +32,7 @@ export type { LifecycleRule, LifecycleRules }
 
 type Versioning = Answer<'getBucket'>['versioning']
 
-const words = texts.lifecycle
+const words = lifecycleTexts
 
 export function Lifecycle({ bucket }: { bucket: string }) {
   return (

@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
@@ -80,10 +80,7 @@ function columnsOf(onDelete: (bucket: Bucket) => void): Column<Bucket>[] {
     {
       title: texts.buckets.encryption,
       isKnown: ({ encryption }) => encryption !== undefined,
-      render: ({ encryption }) =>
-        encryption !== undefined && (
-          <State text={texts.buckets.encryptions[encryption]} is={encryption === 'none' ? 'neutral' : 'good'} />
-        ),
+      render: ({ encryption }) => encryption !== undefined && texts.buckets.encryptions[encryption],
     },
     {
       title: texts.buckets.access,
@@ -130,20 +127,11 @@ function Size({ bucket: { size, quotaBytes } }: { bucket: Bucket }) {
 function Openness({ bucket }: { bucket: Bucket }) {
   if (bucket.public === undefined) return null
   if (bucket.public) return <State text={texts.buckets.public} is="poor" />
-  return (
-    <State
-      text={bucket.published === true ? texts.buckets.published : texts.buckets.private}
-      is={bucket.published === true ? 'poor' : 'neutral'}
-    />
-  )
+  return bucket.published === true ? texts.buckets.published : texts.buckets.private
 }
 
 function Protection({ bucket }: { bucket: Bucket }) {
-  if (bucket.versioning !== 'enabled' && bucket.objectLockEnabled !== true) return null
-  return (
-    <Group gap={4}>
-      {bucket.versioning === 'enabled' && <State text={texts.buckets.versioned} is="neutral" />}
-      {bucket.objectLockEnabled === true && <State text={texts.buckets.locked} is="neutral" />}
-    </Group>
-  )
+  // It keeps versions in any case.
+  if (bucket.objectLockEnabled === true) return <State text={texts.buckets.locked} is="neutral" />
+  return bucket.versioning === 'enabled' ? texts.buckets.versioned : null
 }

@@ -48,7 +48,7 @@ function Editor({ stored, etag, reload }: EditorProps) {
     reload,
   })
   return (
-    <SavedForm form={form} saving={saving} reload={reload}>
+    <SavedForm isOfPage form={form} saving={saving} reload={reload}>
       <div>
         <Title order={2} size="h4">
           {words.level}

@@ -66,7 +66,7 @@ function Editor({ id, mode, stored, etag, reload }: EditorProps) {
   })
   return (
     <Stack gap="xl">
-      <SavedForm form={form} saving={saving} gap="xl" reload={reload}>
+      <SavedForm isOfPage form={form} saving={saving} gap="xl" reload={reload}>
         {isCached ? (
           <>
             <Stack>

@@ -14,6 +14,7 @@ import { ProblemAlert } from '../../parts/failure.tsx'
 import { useFocusKept } from '../../parts/focus-kept.ts'
 import { Name } from '../../parts/name.tsx'
 import { useRights } from '../../parts/rights.ts'
+import { SaveBar } from '../../parts/save-bar.tsx'
 import { useSaving } from '../../parts/saved-form.tsx'
 import { Secret, ShownOnce } from '../../parts/secret-once.tsx'
 import { useShowSecret } from '../../parts/secrets-in-turn.ts'
@@ -186,6 +187,13 @@ function Editor({ stored, warnings, tab, onTab, onSaved, onRotated }: EditorProp
     if (faulty !== undefined && faulty !== tab) onTab(faulty)
   }
   const save = form.onSubmit(() => saving.mutate(undefined, { onError: toFault }))
+  const isDirty = form.isDirty()
+  const [discards, setDiscards] = useState(0)
+  const discard = () => {
+    form.reset()
+    saving.reset()
+    setDiscards(discards + 1)
+  }
   const isSigned = [stored.defaultBehavior, ...stored.behaviors].some(({ access }) => access === 'signed')
   return (
     <DraftProvider form={form}>
@@ -198,24 +206,17 @@ function Editor({ stored, warnings, tab, onTab, onSaved, onRotated }: EditorProp
               </Title>
               <Addresses of={stored} isLong />
             </div>
-            <Group gap="xs">
-              {maySign && isSigned && (
-                <Button
-                  variant="default"
-                  leftSection={<IconKey size={16} aria-hidden />}
-                  onClick={() => setSigning(true)}
-                >
-                  {words.sign}
-                </Button>
-              )}
-              {isDraftTab(tab) && (
-                <Button loading={saving.isPending} disabled={!form.isDirty()} onClick={() => save()}>
-                  {texts.common.save}
-                </Button>
-              )}
-            </Group>
+            {maySign && isSigned && (
+              <Button
+                variant="default"
+                leftSection={<IconKey size={16} aria-hidden />}
+                onClick={() => setSigning(true)}
+              >
+                {words.sign}
+              </Button>
+            )}
           </Group>
-          <Unsaved isDirty={form.isDirty()} />
+          <Unsaved isDirty={isDirty} isQuiet />
           <Conflict error={spoken} onLoad={() => onSaved()} />
           {stored.enabled && stored.blocked && <Blocked bucket={stored.origin.bucket} />}
           {stored.logEnded && (
@@ -233,8 +234,12 @@ function Editor({ stored, warnings, tab, onTab, onSaved, onRotated }: EditorProp
               onTab={onTab}
               onSave={save}
               onRotated={onRotated}
+              discards={discards}
             />
           </div>
+          {isDirty && isDraftTab(tab) && (
+            <SaveBar isSaving={saving.isPending} onSave={() => save()} onDiscard={discard} />
+          )}
         </Stack>
       </StaysInTabs>
       {question}
@@ -270,13 +275,15 @@ interface SectionsProps {
   readonly onTab: (tab: DistributionTab) => void
   readonly onSave: (event?: FormEvent<HTMLFormElement>) => void
   readonly onRotated: (secret: OriginSecret) => void
+  /** How often what was typed was given up: fields that keep something of their own are drawn anew. */
+  readonly discards: number
 }
 
 /** Tabs that are no part of the draft: what they change they change at once. */
 const ofCache = ['cache', 'purge', 'warmup', 'statistics'] as const
 const isDraftTab = (tab: string): boolean => !ofCache.includes(tab as 'cache')
 
-function Sections({ error, isSaving, stored, tab, onTab, onSave, onRotated }: SectionsProps) {
+function Sections({ error, isSaving, stored, tab, onTab, onSave, onRotated, discards }: SectionsProps) {
   const { id, mode } = stored
   const { bucket } = stored.origin
   const rights = useRights(bucket)
@@ -315,7 +322,7 @@ function Sections({ error, isSaving, stored, tab, onTab, onSave, onRotated }: Se
            * The browser knows only the fields that are open: the server looks at all. What is typed while they are on their way would be
            * gone when they are drawn anew.
            */}
-          <form key={stored.etag} noValidate onSubmit={onSave} inert={isSaving}>
+          <form key={`${stored.etag} ${discards}`} noValidate onSubmit={onSave} inert={isSaving}>
             <Suspense fallback={<Skeleton h={240} />}>{panel}</Suspense>
           </form>
         </Tabs.Panel>

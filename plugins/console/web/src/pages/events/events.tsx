@@ -16,13 +16,12 @@ import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
+import { type Action, Actions } from '../../parts/actions.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { notifyFailure } from '../../parts/failure.tsx'
 import { formatCount, formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
-import { Titled } from '../../parts/names.tsx'
-import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { serverInfoQuery } from '../overview/queries.ts'
 import type { Values } from '../settings/settings.tsx'
@@ -123,6 +122,7 @@ export function Events() {
           }),
         })}
         idOf={({ id }) => id}
+        {...(kinds.length > 0 && { onOpen: (target: Target) => void edit(target) })}
         none={kinds.length > 0 ? texts.events.none : texts.events.noneToSee}
       />
       <Queues />
@@ -178,9 +178,9 @@ interface Deeds {
   readonly enable?: (target: Target) => void
 }
 
-function columnsOf(startedAt: string | undefined, { test, open, edit, enable }: Deeds): Column<Target>[] {
+function columnsOf(startedAt: string | undefined, deeds: Deeds): Column<Target>[] {
   return [
-    { title: texts.events.target, render: ({ id, endpoint }) => <Titled name={id} note={endpoint} /> },
+    { title: texts.events.target, render: ({ id }) => id, note: ({ endpoint }) => endpoint },
     {
       title: texts.common.state,
       render: target => <TargetState {...target} />,
@@ -198,52 +198,28 @@ function columnsOf(startedAt: string | undefined, { test, open, edit, enable }: 
     {
       title: texts.common.actions,
       isActions: true,
-      render: target => (
-        <>
-          {test !== undefined && (
-            <>
-              <Tool label={`${texts.events.test} ${target.id}`} icon={IconSend} onClick={() => test(target)} />
-              <Tool
-                label={`${texts.events.replayTo} ${target.id}`}
-                icon={IconHistory}
-                onClick={() => open('replay', target)}
-              />
-            </>
-          )}
-          {target.deadLetters > 0 && (
-            <Tool
-              label={`${texts.events.show} ${target.id}`}
-              icon={IconMailOff}
-              onClick={() => open('dead-letters', target)}
-            />
-          )}
-          {edit !== undefined && (
-            <Tool label={`${texts.common.edit} ${target.id}`} icon={IconPencil} onClick={() => edit(target)} />
-          )}
-          {enable !== undefined && (
-            <>
-              {target.enabled ? (
-                <Tool
-                  label={`${texts.common.disable} ${target.id}`}
-                  icon={IconPlayerPause}
-                  onClick={() => open('disable', target)}
-                />
-              ) : (
-                <Tool
-                  label={`${texts.common.enable} ${target.id}`}
-                  icon={IconPlayerPlay}
-                  onClick={() => enable(target)}
-                />
-              )}
-              <Tool
-                label={`${texts.common.remove} ${target.id}`}
-                icon={IconTrash}
-                onClick={() => open('remove', target)}
-              />
-            </>
-          )}
-        </>
-      ),
+      render: target => <TargetActions of={target} {...deeds} />,
     },
   ]
+}
+
+function TargetActions({ of, test, open, edit, enable }: Deeds & { readonly of: Target }) {
+  const { id, enabled, deadLetters } = of
+  const ask = (dialog: Asked) => () => open(dialog, of)
+  const actions: Action[] = []
+  if (test !== undefined) actions.push({ label: texts.events.test, icon: IconSend, onClick: () => test(of) })
+  if (deadLetters > 0) {
+    actions.push({ label: texts.events.showGivenUp, icon: IconMailOff, onClick: ask('dead-letters') })
+  }
+  if (test !== undefined) actions.push({ label: texts.events.replay, icon: IconHistory, onClick: ask('replay') })
+  if (edit !== undefined) actions.push({ label: texts.common.edit, icon: IconPencil, onClick: () => edit(of) })
+  if (enable !== undefined) {
+    actions.push(
+      enabled
+        ? { label: texts.common.disable, icon: IconPlayerPause, onClick: ask('disable') }
+        : { label: texts.common.enable, icon: IconPlayerPlay, onClick: () => enable(of) },
+      { label: texts.common.remove, icon: IconTrash, isDeletion: true, onClick: ask('remove') },
+    )
+  }
+  return <Actions of={id} actions={actions} />
 }

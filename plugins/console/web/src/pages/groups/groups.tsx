@@ -4,11 +4,11 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
-import { useMay } from '../../app/signed-in.ts'
+import { useMay, useMayAny } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
-import { Names, State, Titled } from '../../parts/names.tsx'
+import { Names, State } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { EditExistingGroup, EditGroup } from './edit-group.tsx'
@@ -20,6 +20,7 @@ type Open = { readonly dialog: 'create' } | { readonly dialog: 'edit' | 'delete'
 export function Groups() {
   const [open, setOpen] = useState<Open>()
   const close = () => setOpen(undefined)
+  const mayChange = useMayAny(changes)
   return (
     <>
       <ListPage
@@ -36,6 +37,7 @@ export function Groups() {
         load={({ prefix, cursor, signal }) => call('listGroups', { query: { prefix, cursor }, signal })}
         columns={columnsOf(setOpen)}
         idOf={({ name }) => name}
+        {...(mayChange && { onOpen: (group: Group) => setOpen({ dialog: 'edit', group }) })}
         none={texts.groups.none}
       />
       {open?.dialog === 'create' && <EditGroup onClose={close} />}
@@ -59,7 +61,8 @@ function columnsOf(setOpen: (open: Open) => void): Column<Group>[] {
   return [
     {
       title: texts.common.name,
-      render: ({ name, description }) => <Titled name={name} note={description} />,
+      render: ({ name }) => name,
+      note: ({ description }) => description,
     },
     { title: texts.users.policies, render: ({ policyNames }) => <Names names={policyNames} /> },
     { title: texts.groups.members, isNumber: true, render: ({ memberCount }) => memberCount },

@@ -14,6 +14,7 @@ import { lazy, Suspense, useState } from 'react'
 import { call, urlOf } from '../../api/client.ts'
 import type { ObjectDetails } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
+import { type Action, MoreMenu } from '../../parts/actions.tsx'
 import { once } from '../../parts/double-clicks.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
@@ -88,6 +89,18 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
   }
   // Whoever may not list versions sees the object that is current now, or that there is none.
   const afterDeletion = mayListVersions ? showWhatIsLeft : async () => setVersionId(undefined)
+  const more: Action[] = []
+  if (mayOpen || mayPut || mayDelete) {
+    more.push({ label: texts.presign.action, icon: IconSignature, onClick: () => setOpen('presign') })
+  }
+  if (mayOpen && mayWrite) more.push({ label: texts.objects.copy, icon: IconCopy, onClick: () => setOpen('copy') })
+  if ((mayWrite || mayTag) && data !== undefined) {
+    more.push({ label: texts.objects.edit, icon: IconPencil, onClick: () => leave(() => setOpen('edit')) })
+  }
+  if (mayDelete && data !== undefined) {
+    const label = versionId === undefined ? texts.common.delete : texts.objects.deleteShown
+    more.push({ label, icon: IconTrash, isDeletion: true, onClick: () => setOpen('delete') })
+  }
   return (
     <Drawer
       opened
@@ -104,37 +117,21 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
         {isDeleted && <Deleted bucket={bucket} marker={data} rights={rights} />}
         {isOfCustomer && <Text size="sm">{texts.objects.ofCustomer}</Text>}
         {!isDeleted && (
-          <Group gap="xs">
+          <Group gap={6}>
             {mayOpen && (
               <Button
                 component="a"
                 href={urlOf('downloadObject', { bucket }, { key: objectKey, versionId })}
                 download
+                px={10}
                 leftSection={<IconDownload size={16} aria-hidden />}
               >
                 {texts.objects.download}
               </Button>
             )}
-            {mayOpen && <Action icon={IconLink} label={texts.objects.share} onClick={() => setOpen('share')} />}
-            {(mayOpen || mayPut || mayDelete) && (
-              <Action icon={IconSignature} label={texts.presign.action} onClick={() => setOpen('presign')} />
-            )}
-            {mayOpen && mayWrite && (
-              <Action icon={IconCopy} label={texts.objects.copy} onClick={() => setOpen('copy')} />
-            )}
-            {(mayWrite || mayTag) && data !== undefined && (
-              <Action icon={IconPencil} label={texts.objects.edit} onClick={() => leave(() => setOpen('edit'))} />
-            )}
-            {mayDelete && data !== undefined && (
-              <Button
-                variant="light"
-                color="red"
-                leftSection={<IconTrash size={16} aria-hidden />}
-                onClick={() => setOpen('delete')}
-              >
-                {versionId === undefined ? texts.common.delete : texts.objects.deleteShown}
-              </Button>
-            )}
+            {mayOpen && <InWords icon={IconLink} label={texts.objects.share} onClick={() => setOpen('share')} />}
+            {more.length === 1 && <InWords {...more[0]!} />}
+            {more.length > 1 && <MoreMenu of={objectKey} actions={more} isLarge />}
           </Group>
         )}
         <Tabs value={isDeleted ? 'versions' : tab} onChange={setTab} keepMounted={false} keepMountedMode="display-none">
@@ -264,9 +261,14 @@ function Deleted({ bucket, marker, rights }: DeletedProps) {
   )
 }
 
-function Action({ icon: Icon, label, onClick }: { icon: typeof IconLink; label: string; onClick: () => void }) {
+function InWords({ icon: Icon, label, onClick }: Action) {
   return (
-    <Button variant="default" leftSection={<Icon size={16} aria-hidden />} onClick={onClick}>
+    <Button
+      variant="default"
+      px={10}
+      leftSection={<Icon size={16} aria-hidden />}
+      {...(onClick !== undefined && { onClick })}
+    >
       {label}
     </Button>
   )

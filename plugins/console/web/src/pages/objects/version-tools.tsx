@@ -4,7 +4,7 @@ import { IconArrowBackUp, IconDownload, IconTrash } from '@tabler/icons-react'
 import { useState } from 'react'
 import { urlOf } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
-import { Tool, ToolLink } from '../../parts/tool.tsx'
+import { type Action, Actions } from '../../parts/actions.tsx'
 import { texts } from '../../texts/index.ts'
 import { type Replaced, RestoreVersion, useRestore, useUndelete } from './change-versions.tsx'
 
@@ -25,37 +25,35 @@ export function VersionTools({ bucket, version, name, rights, onDelete }: Versio
   const [asked, setAsked] = useState<Replaced>()
   const restore = useRestore(bucket, setAsked)
   const undelete = useUndelete(bucket)
+  const actions: Action[] = []
+  if (!isDeleteMarker && mayRead) {
+    const href = urlOf('downloadObject', { bucket }, { key, versionId })
+    actions.push({ label: texts.objects.download, icon: IconDownload, href })
+    if (!isLatest && rights.has('s3:PutObject')) {
+      actions.push({
+        label: texts.objects.restore,
+        icon: IconArrowBackUp,
+        onClick: () => restore.mutate(version),
+        isBusy: restore.isPending,
+        isOnce: true,
+      })
+    }
+  }
+  if (isDeleteMarker && isLatest && mayDelete) {
+    actions.push({
+      label: texts.objects.undelete,
+      named: texts.objects.undeleteOne(key),
+      icon: IconArrowBackUp,
+      onClick: () => undelete.mutate(version),
+      isBusy: undelete.isPending,
+      isOnce: true,
+    })
+  } else if (mayDelete) {
+    actions.push({ label: texts.common.delete, icon: IconTrash, isDeletion: true, onClick: () => onDelete(version) })
+  }
   return (
     <Group gap={4} justify="flex-end" wrap="nowrap">
-      {!isDeleteMarker && mayRead && (
-        <ToolLink
-          label={texts.objects.downloadVersion(name)}
-          icon={IconDownload}
-          href={urlOf('downloadObject', { bucket }, { key, versionId })}
-        />
-      )}
-      {!isDeleteMarker && !isLatest && mayRead && rights.has('s3:PutObject') && (
-        <Tool
-          label={texts.objects.restoreVersion(name)}
-          icon={IconArrowBackUp}
-          onClick={() => restore.mutate(version)}
-          isBusy={restore.isPending}
-          isOnce
-        />
-      )}
-      {isDeleteMarker && isLatest && mayDelete ? (
-        <Tool
-          label={texts.objects.undeleteOne(key)}
-          icon={IconArrowBackUp}
-          onClick={() => undelete.mutate(version)}
-          isBusy={undelete.isPending}
-          isOnce
-        />
-      ) : (
-        mayDelete && (
-          <Tool label={texts.objects.deleteVersion(name)} icon={IconTrash} onClick={() => onDelete(version)} />
-        )
-      )}
+      <Actions of={texts.objects.versionOn(name)} actions={actions} />
       {asked !== undefined && (
         <RestoreVersion bucket={bucket} version={version} replaced={asked} onClose={() => setAsked(undefined)} />
       )}

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { formatBytes, formatExactMoment, formatMoment } from '../../parts/format.ts'
+import { breakable, formatBytes, formatExactMoment, formatMoment } from '../../parts/format.ts'
 import { useLongList } from '../../parts/long-list.tsx'
 import { State } from '../../parts/names.tsx'
 import { useRights } from '../../parts/rights.ts'
@@ -37,7 +37,7 @@ export function Versions({ bucket, objectKey, onShow, onDeleted }: VersionsProps
     <Stack>
       {failure}
       {list.toPrevious}
-      <Table aria-label={texts.objects.tabs.versions}>
+      <Table aria-label={texts.objects.tabs.versions} horizontalSpacing={4}>
         <Table.Tbody>
           {list.items.map((version, index) => (
             <Row
@@ -67,9 +67,6 @@ function nameOf({ lastModified, versionId }: ListedVersion, others: readonly (Li
   const exact = formatExactMoment(lastModified)
   return isShared(formatExactMoment) ? `${exact} (…${versionId.slice(-6)})` : exact
 }
-
-/** On a phone a long time of the day goes below its date. */
-const breakable = (name: string): string => name.replace(/,\u00a0(?=\d{1,2}:)/, ', ')
 
 interface RowProps {
   readonly bucket: string

@@ -1,6 +1,5 @@
 /** Every drive with its state, what is rebuilt on it, and how it is replaced. */
-import { Alert, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
-import { IconReplace } from '@tabler/icons-react'
+import { Alert, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { ProblemAlert } from '../../parts/failure.tsx'
@@ -9,7 +8,6 @@ import { type Column, ItemTable } from '../../parts/item-table.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { Section } from '../../parts/section.tsx'
-import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { type Drive, redundancyQuery, serverInfoQuery } from '../overview/queries.ts'
 import { isShared, type MayFail as MayFailFacts, mayFailOf } from './may-fail.ts'
@@ -104,7 +102,16 @@ function columnsOf(onReplace: (drive: Drive) => void): Column<Drive>[] {
     {
       title: texts.common.actions,
       isActions: true,
-      render: drive => <Tool label={words.replace(drive.path)} icon={IconReplace} onClick={() => onReplace(drive)} />,
+      render: drive => (
+        <Button
+          size="compact-sm"
+          variant="default"
+          aria-label={words.replace(drive.path)}
+          onClick={() => onReplace(drive)}
+        >
+          {words.replaceThis}
+        </Button>
+      ),
     },
   ]
 }

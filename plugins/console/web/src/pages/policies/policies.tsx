@@ -9,7 +9,7 @@ import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
-import { Names, State, Titled } from '../../parts/names.tsx'
+import { Names, State } from '../../parts/names.tsx'
 import { SimulatorDrawer } from '../../parts/simulator.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
@@ -52,6 +52,7 @@ export function Policies() {
         }
         columns={columnsOf(setOpen, mayCreate)}
         idOf={({ name }) => name}
+        onOpen={policy => setOpen({ dialog: 'edit', policy })}
         none={texts.policies.none}
       />
       {open?.dialog === 'simulate' && <SimulatorDrawer onClose={close} />}
@@ -69,7 +70,7 @@ const namesOf = ({ attachedTo }: Policy) => attachedTo && [...attachedTo.users, 
 
 function columnsOf(setOpen: (open: Open) => void, mayChange: boolean): Column<Policy>[] {
   return [
-    { title: texts.common.name, render: ({ name }) => <Titled name={name} note="" /> },
+    { title: texts.common.name, render: ({ name }) => name },
     { title: texts.common.used, render: policy => <Names names={namesOf(policy) ?? []} /> },
     {
       title: texts.policies.kind,

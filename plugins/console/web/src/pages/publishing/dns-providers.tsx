@@ -11,7 +11,7 @@ import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
-import { Names, Titled } from '../../parts/names.tsx'
+import { Names } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { EditProvider } from './edit-provider.tsx'
@@ -38,6 +38,7 @@ export function DnsProviders() {
         load={({ cursor, signal }) => call('listDnsProviders', { query: { cursor }, signal })}
         columns={columnsOf(setOpen)}
         idOf={({ name }) => name}
+        onOpen={provider => setOpen({ dialog: 'edit', provider })}
         none={texts.publishing.noDnsProviders}
       />
       {open?.dialog === 'create' && <EditProvider onClose={close} onDone={refresh} />}
@@ -61,7 +62,7 @@ export function DnsProviders() {
 
 function columnsOf(setOpen: (open: Open) => void): Column<Provider>[] {
   return [
-    { title: texts.common.name, render: ({ name, comment = '' }) => <Titled name={name} note={comment} /> },
+    { title: texts.common.name, render: ({ name }) => name, note: ({ comment = '' }) => comment },
     { title: texts.operate.type, render: ({ type }) => type },
     { title: texts.common.used, render: ({ usedBy }) => <Names names={usedBy} /> },
     { title: texts.common.updated, render: ({ updatedAt }) => formatDate(updatedAt) },

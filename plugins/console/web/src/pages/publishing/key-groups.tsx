@@ -13,7 +13,7 @@ import { formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { Name } from '../../parts/name.tsx'
-import { Names, State, Titled } from '../../parts/names.tsx'
+import { Names, State } from '../../parts/names.tsx'
 import { saveAs } from '../../parts/save-as.ts'
 import { ShownOnce } from '../../parts/secret-once.tsx'
 import { useShowSecret } from '../../parts/secrets-in-turn.ts'
@@ -49,6 +49,7 @@ export function KeyGroups() {
         load={({ cursor, signal }) => call('listKeyGroups', { query: { cursor }, signal })}
         columns={columnsOf(setOpen)}
         idOf={({ id }) => id}
+        onOpen={group => setOpen({ dialog: 'edit', group })}
         none={words.none}
       />
       {open?.dialog === 'create' && <CreateGroup onClose={close} onDone={refresh} />}
@@ -85,7 +86,7 @@ export function KeyGroups() {
 
 function columnsOf(setOpen: (open: Open) => void): Column<KeyGroup>[] {
   return [
-    { title: texts.common.name, render: ({ id, comment }) => <Titled name={id} note={comment} /> },
+    { title: texts.common.name, render: ({ id }) => id, note: ({ comment }) => comment },
     {
       title: words.keys,
       render: group =>

@@ -1,6 +1,7 @@
-import { Button, Switch, Text } from '@mantine/core'
+import { Anchor, Button, Switch, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -40,6 +41,9 @@ export function Shares() {
   )
 }
 
+/** The prefix under which a bucket lists it. */
+const folderOf = (key: string): string => key.slice(0, key.lastIndexOf('/') + 1)
+
 function columnsOf(onRevoke: (share: Share) => void): Column<Share>[] {
   return [
     {
@@ -47,9 +51,14 @@ function columnsOf(onRevoke: (share: Share) => void): Column<Share>[] {
       render: ({ bucket, key, description }) => (
         <Titled
           name={
-            <span className="long-name">
+            <Anchor
+              className="long-name"
+              component={Link}
+              to="/buckets/$bucket"
+              {...({ params: { bucket }, search: { prefix: folderOf(key), object: key } } as object)}
+            >
               <Name>{`${bucket}/${key}`}</Name>
-            </span>
+            </Anchor>
           }
           note={description}
         />

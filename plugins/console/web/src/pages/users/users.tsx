@@ -6,15 +6,15 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
-import { useMay } from '../../app/signed-in.ts'
+import { useMay, useMayAny } from '../../app/signed-in.ts'
+import { Actions } from '../../parts/actions.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
-import { Names, State, Titled } from '../../parts/names.tsx'
+import { Names, State } from '../../parts/names.tsx'
 import { useShowKey } from '../../parts/secret-once.tsx'
 import { SimulatorDrawer } from '../../parts/simulator.tsx'
-import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { EditUser } from './edit-user.tsx'
 
@@ -27,6 +27,7 @@ type Open =
 export function Users() {
   const [open, setOpen] = useState<Open>()
   const close = () => setOpen(undefined)
+  const mayChange = useMayAny(changes)
   return (
     <>
       <ListPage
@@ -43,6 +44,7 @@ export function Users() {
         load={({ prefix, cursor, signal }) => call('listUsers', { query: { prefix, cursor }, signal })}
         columns={columnsOf(setOpen, useMay('admin:ListServiceAccounts'))}
         idOf={({ accessKey }) => accessKey}
+        {...(mayChange && { onOpen: (user: User) => setOpen({ dialog: 'edit', user }) })}
         none={texts.users.none}
       />
       {open?.dialog === 'create' && <EditUser onClose={close} />}
@@ -68,7 +70,8 @@ function columnsOf(setOpen: (open: Open) => void, mayListKeys: boolean): Column<
   return [
     {
       title: texts.users.name,
-      render: ({ accessKey, description }) => <Titled name={accessKey} note={description} />,
+      render: ({ accessKey }) => accessKey,
+      note: ({ description }) => description,
     },
     { title: texts.users.policies, render: ({ policyNames }) => <Names names={policyNames} /> },
     { title: texts.users.groups, render: ({ groups }) => <Names names={groups} /> },
@@ -98,32 +101,37 @@ function columnsOf(setOpen: (open: Open) => void, mayListKeys: boolean): Column<
       title: texts.common.actions,
       isActions: true,
       render: user => (
-        <>
-          <Tool
-            label={`${texts.common.edit} ${user.accessKey}`}
-            icon={IconPencil}
-            needs={changes}
-            onClick={() => setOpen({ dialog: 'edit', user })}
-          />
-          <Tool
-            label={`${texts.users.newSecret} ${user.accessKey}`}
-            icon={IconKey}
-            needs={['admin:CreateUser']}
-            onClick={() => setOpen({ dialog: 'new-secret', user })}
-          />
-          <Tool
-            label={texts.simulator.openFor(user.accessKey)}
-            icon={IconQuestionMark}
-            needs={['admin:SimulatePolicy']}
-            onClick={() => setOpen({ dialog: 'simulate', user })}
-          />
-          <Tool
-            label={`${texts.common.delete} ${user.accessKey}`}
-            icon={IconTrash}
-            needs={['admin:DeleteUser']}
-            onClick={() => setOpen({ dialog: 'delete', user })}
-          />
-        </>
+        <Actions
+          of={user.accessKey}
+          actions={[
+            {
+              label: texts.common.edit,
+              icon: IconPencil,
+              needs: changes,
+              onClick: () => setOpen({ dialog: 'edit', user }),
+            },
+            {
+              label: texts.users.newSecret,
+              icon: IconKey,
+              needs: ['admin:CreateUser'],
+              onClick: () => setOpen({ dialog: 'new-secret', user }),
+            },
+            {
+              label: texts.simulator.open,
+              named: texts.simulator.openFor(user.accessKey),
+              icon: IconQuestionMark,
+              needs: ['admin:SimulatePolicy'],
+              onClick: () => setOpen({ dialog: 'simulate', user }),
+            },
+            {
+              label: texts.common.delete,
+              icon: IconTrash,
+              needs: ['admin:DeleteUser'],
+              isDeletion: true,
+              onClick: () => setOpen({ dialog: 'delete', user }),
+            },
+          ]}
+        />
       ),
     },
   ]

@@ -12,7 +12,8 @@ import { Tool } from '../tool.tsx'
 import { type Ended, uploadQueue } from './queue.ts'
 import { type Anew, Upload } from './upload.ts'
 
-const rowHeight = 28
+/** As high as its buttons: larger ones for fingers, as in styles.css. */
+const rowHeight = matchMedia('(pointer: coarse)').matches ? 40 : 28
 const rowsShown = 8
 /** Below this size the rate of a file means nothing. */
 const rateBytesMin = 4 * 1024 ** 2

@@ -85,7 +85,7 @@ export const accessKeys = {
   limit: 'It may do less than its user',
   limitHint: 'A policy: the key may do what both the policy and its user’s rights allow.',
   states: { active: 'active', disabled: 'disabled', expired: 'expired' },
-  rotate: 'New secret key',
+  rotate: 'Rotate',
   rotateTitle: (key: string) => `A new secret key for ${key}?`,
   expiresAt: 'Expires',
   expiresHint: 'Empty: never',

@@ -28,6 +28,7 @@ export const drives = {
   since: (date: string) => `since ${date}`,
   last: (bucket: string, key: string) => `last ${bucket}/${key}`,
   replace: (path: string) => `Replace ${path}`,
+  replaceThis: 'Replace',
   guide: 'How to replace it',
   guideTitle: (path: string) => `Replace ${path}`,
   alone:

@@ -23,6 +23,8 @@ export const operate = {
   logs: 'Log',
   audit: 'Audit',
   plugins: 'Plugins',
+  pluginsHint:
+    'What the server is made of. A plugin is active and built in unless its row says otherwise; what has failed to start comes first.',
   healing: 'Healing',
   pause: 'Pause',
   resume: 'Go on',
@@ -67,6 +69,7 @@ export const operate = {
   untilBeforeFrom: 'This is before “From”: no record can match.',
   requestId: 'Request',
   anonymous: 'anonymous',
+  does: 'What it does',
   origin: 'From',
   extends: 'Extends',
   dependsOn: 'Needs',
@@ -173,7 +176,7 @@ export const events = {
   testedInVain: (id: string, why: string) => `A test event has reached ${id}, and nobody gets it. ${why}`,
   tested: (id: string) => `A test event has reached ${id}.`,
   testFailed: (id: string) => `The test event has not reached ${id}`,
-  show: 'Show what was given up, to',
+  showGivenUp: 'Show what was given up',
   deadTitle: (id: string) => `Given up: ${id}`,
   event: 'Event',
   givenUp: 'Given up',
@@ -185,7 +188,6 @@ export const events = {
   discardText: (id: string) => `They will never reach ${id}. The objects stay.`,
   noneGivenUp: 'Nothing was given up.',
   replay: 'Replay',
-  replayTo: 'Replay to',
   replayTitle: (id: string) => `Replay to ${id}`,
   replayHint:
     'Sends the events of the bucket again that the server has kept, if the present rules of the bucket select them for this target.',
