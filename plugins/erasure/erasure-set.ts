@@ -101,6 +101,8 @@ export interface ErasureSetOptions {
 export class ErasureSet implements SetView {
   readonly dataCount: number
   readonly parityCount: number
+  /** The least parity of what may be stored: as it was noted, or as it is configured now. */
+  readonly leastParityCount: number
   readonly slotCount: number
   readonly unitBytes: number
   readonly writeQuorum: number
@@ -131,6 +133,7 @@ export class ErasureSet implements SetView {
     this.members = opened.members
     this.#codes = codes
     this.parityCount = opened.document.parityCount
+    this.leastParityCount = Math.min(opened.leastParityCount, this.parityOf('reduced'))
     this.slotCount = opened.document.slots.length
     this.dataCount = this.slotCount - this.parityCount
     this.unitBytes = opened.document.unitBytes
@@ -236,10 +239,11 @@ export class ErasureSet implements SetView {
     return this.#isDescribed
   }
 
-  /** Writes the set document to the drives. */
+  /** Writes the set document, and the least parity if it is noted as more, to the drives. */
   async describe(): Promise<void> {
     this.#isDescribed = true
-    const args: DescribeArgs = { document: encodeSetDocument(this.document), epoch: this.#epoch }
+    const { leastParityCount } = this
+    const args: DescribeArgs = { document: encodeSetDocument(this.document), leastParityCount, epoch: this.#epoch }
     try {
       await this.#lead(procedure.describe, args)
       this.#describedEpoch = Math.max(this.#describedEpoch, args.epoch)
@@ -602,7 +606,7 @@ export class ErasureSet implements SetView {
   }
 
   #placeOf({ slot, state, rebuild }: Member): DrivePlace {
-    const { parityCount, dataCount, writeQuorum } = this
+    const { parityCount, leastParityCount, dataCount, writeQuorum } = this
     const isHealing = state === 'behind' || (state === 'current' && rebuild !== undefined)
     const quorums = { readQuorum: dataCount, writeQuorum }
     return {
@@ -611,6 +615,7 @@ export class ErasureSet implements SetView {
       slot,
       parityCount,
       reducedParityCount: this.parityOf('reduced'),
+      leastParityCount,
       ...quorums,
       isCurrent: state === 'current',
       isHealing,

@@ -12,6 +12,7 @@ import type { Logger, Ports } from 'svc/kernel'
 import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
 import { type AnswerWatch, waitForQuorum } from './answer-watch.ts'
 import { erasureErrors } from './errors.ts'
+import { decodeLeastParity, leastParityKey } from './least-parity.ts'
 import { Member } from './member.ts'
 import {
   copiesProblem,
@@ -21,7 +22,7 @@ import {
   notMounted,
   type sharedFileSystems,
 } from './mounts.ts'
-import { writeQuorumOf } from './parity.ts'
+import { defaultReducedParity, writeQuorumOf } from './parity.ts'
 import {
   compareCandidates,
   compareProgress,
@@ -58,6 +59,8 @@ export interface OpenedSet {
   /** By slot. */
   readonly members: readonly Member[]
   readonly leader: Member
+  /** The least parity of what the drives may have; at most that of the set. */
+  readonly leastParityCount: number
   /** Progress of the leader, with which the other drives are compared. */
   readonly progress: Progress
   /** Drives that are still being opened; the start does not wait for them. */
@@ -77,6 +80,7 @@ interface Found {
   isOpen: boolean
   error: unknown
   document: SetDocument | undefined
+  leastParityCount: number | undefined
   progress: Progress
   isUnfinished: boolean
   /** Set if the start stopped waiting for this drive. */
@@ -134,7 +138,7 @@ function warnOfUnopened({ log }: OpeningOptions, found: readonly Found[]): void 
 
 function unopened({ create }: OpeningOptions, look: DriveLook, index: number, deploymentId: string): Found {
   const drive = create(index, deploymentId)
-  const unknown = { document: undefined, progress: noProgress, isUnfinished: false }
+  const unknown = { document: undefined, leastParityCount: undefined, progress: noProgress, isUnfinished: false }
   return { index, drive, look, ...unknown, isOpen: false, error: undefined, opening: undefined }
 }
 
@@ -204,6 +208,8 @@ async function openOne(found: Found): Promise<Found> {
     found.isOpen = true
     const document = await found.drive.get(setKey)
     if (document !== undefined) found.document = decodeSetDocument(document.value)
+    const least = await found.drive.get(leastParityKey)
+    if (least !== undefined) found.leastParityCount = decodeLeastParity(least.value)
     const progress = await found.drive.get(progressKey)
     if (progress !== undefined) found.progress = decodeProgress(progress.value)
     found.isUnfinished = (await found.drive.get(unfinishedKey)) !== undefined
@@ -235,7 +241,16 @@ async function createSet(options: OpeningOptions, found: readonly Found[]): Prom
   }
   const members = found.map(each => member(each, each.index, 1))
   for (const each of members) each.state = 'current'
-  return { document, isDescriptionNew: true, members, leader: members[0]!, progress: noProgress, pending: [] }
+  return {
+    document,
+    isDescriptionNew: true,
+    members,
+    leader: members[0]!,
+    // Nothing is stored yet.
+    leastParityCount: parityCount,
+    progress: noProgress,
+    pending: [],
+  }
 }
 
 async function assemble(options: OpeningOptions, found: readonly Found[]): Promise<OpenedSet> {
@@ -289,7 +304,21 @@ async function assemble(options: OpeningOptions, found: readonly Found[]): Promi
     each.state = each === leader || (own !== undefined && isLike) ? 'current' : 'behind'
   }
   const pending = bySlot.flatMap(({ opening }, slot) => (opening ? [{ member: members[slot]!, opening }] : []))
-  return { document: { ...document, slots }, isDescriptionNew, members, leader, progress: leading.progress, pending }
+  return {
+    document: { ...document, slots },
+    isDescriptionNew,
+    members,
+    leader,
+    leastParityCount: leastParityOf(document, described),
+    progress: leading.progress,
+    pending,
+  }
+}
+
+/** An earlier release that wrote the set has noted nothing: it counts as configured by default. */
+function leastParityOf({ parityCount }: SetDocument, described: readonly Found[]): number {
+  const noted = described.flatMap(({ leastParityCount }) => leastParityCount ?? [])
+  return Math.min(parityCount, ...(noted.length === 0 ? [defaultReducedParity] : noted))
 }
 
 /** Drives that have a slot keep it. The others get the free slots, that of their position among the paths first. */

@@ -8,7 +8,7 @@
  * | unstage | every drive | deletes staged shards whose record was never committed |
  * | promise | every drive | stores the epoch that a leader claims, so that no two leaders have the same |
  * | run | the leader | runs a procedure of the storage's user, and numbers its change |
- * | describe | the leader | writes the set document |
+ * | describe | the leader | writes the set document, and the least parity if it has decreased |
  * | mark | the leader | updates in records which drives have their shards |
  * | show | the leader | reads records at this point of the order of changes; changes nothing |
  * | apply | the followers | replays the operations of a change |
@@ -18,6 +18,7 @@
  */
 import type { Procedure, StoredRecord, Transaction } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
+import { decodeLeastParity, encodeLeastParity, leastParityKey } from './least-parity.ts'
 import {
   compareProgress,
   decodeProgress,
@@ -134,6 +135,7 @@ export interface ShowResult {
 
 export interface DescribeArgs {
   readonly document: Buffer
+  readonly leastParityCount: number
   readonly epoch: number
 }
 
@@ -221,6 +223,12 @@ function number(tx: Transaction, progress: Progress, operations: readonly Operat
   tx.put(progressKey, encodeProgress(progress))
   remember(tx, progress, operations)
   return { before, progress, operations }
+}
+
+/** Puts a record that has no shards. */
+function put(tx: Transaction, key: Buffer, record: Buffer): Operation {
+  tx.put(key, record)
+  return { kind: 'put', key, record, bodySource: undefined, blobs: [] }
 }
 
 function remember(tx: Transaction, progress: Progress, operations: readonly Operation[]): void {
@@ -338,15 +346,18 @@ export function createSetProcedures(options: SetProceduresOptions): Readonly<Rec
       const found = tx.get(key)
       if (found !== undefined) tx.put(key, Buffer.from(found.value))
     },
-    [procedure.describe]: (tx: Transaction, { document, epoch }: DescribeArgs): RunResult => {
-      tx.put(setKey, document)
-      const operation = { kind: 'put', key: setKey, record: document, bodySource: undefined, blobs: [] } as const
+    [procedure.describe]: (tx: Transaction, { document, leastParityCount, epoch }: DescribeArgs): RunResult => {
+      const operations = [put(tx, setKey, document)]
+      const noted = tx.get(leastParityKey)
+      if (noted === undefined || decodeLeastParity(noted.value) > leastParityCount) {
+        operations.push(put(tx, leastParityKey, encodeLeastParity(leastParityCount)))
+      }
       const next = nextProgress(tx, epoch)
-      if (tx.get(unfinishedKey) === undefined) return { result: undefined, change: number(tx, next, [operation]) }
+      if (tx.get(unfinishedKey) === undefined) return { result: undefined, change: number(tx, next, operations) }
       // The ring does not list what this drive has beyond its progress. A gap in the index makes followers compare all records.
       tx.delete(unfinishedKey)
       const progress = { ...next, index: next.index + ringSize }
-      return { result: undefined, change: number(tx, progress, [operation]) }
+      return { result: undefined, change: number(tx, progress, operations) }
     },
   }
 }

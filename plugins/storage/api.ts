@@ -165,6 +165,8 @@ export interface DrivePlace {
   readonly parityCount: number
   /** The same for what is stored with reduced redundancy from now on. */
   readonly reducedParityCount: number
+  /** The least of any data that may be stored already: data keeps the parity that it was written with. */
+  readonly leastParityCount: number
   /** Numbers of drives of its set that must have all records, for reads and for writes. */
   readonly readQuorum: number
   readonly writeQuorum: number

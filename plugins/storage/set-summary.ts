@@ -12,6 +12,8 @@ export interface SetSummary {
   readonly parityCount: number
   /** Of what is stored with reduced redundancy from now on. */
   readonly reducedParityCount: number
+  /** The least of what may be stored. */
+  readonly leastParityCount: number
   readonly readQuorum: number
   readonly writeQuorum: number
   /** `degraded`: drives are offline or catching up, reads and writes go on. `read_only`: too few drives accept writes. */
@@ -44,8 +46,8 @@ export function summarizeSets(drives: readonly DriveStatus[]): readonly SetSumma
 function summarize(drives: readonly DriveStatus[]): SetSummary {
   const count = drives.length
   const place = drives[0]!.place
-  const alone = { parityCount: 0, reducedParityCount: 0, readQuorum: count, writeQuorum: count }
-  const { parityCount, reducedParityCount, readQuorum, writeQuorum } = place ?? alone
+  const alone = { parityCount: 0, reducedParityCount: 0, leastParityCount: 0, readQuorum: count, writeQuorum: count }
+  const { parityCount, reducedParityCount, leastParityCount, readQuorum, writeQuorum } = place ?? alone
   const usable = drives.filter(drive => isReadable(drive) && drive.place?.isCurrent !== false)
   const writable = usable.filter(({ state }) => state === 'online').length
   return {
@@ -56,6 +58,7 @@ function summarize(drives: readonly DriveStatus[]): SetSummary {
     healing: drives.filter(drive => drive.place?.isHealing === true).length,
     parityCount,
     reducedParityCount,
+    leastParityCount,
     readQuorum,
     writeQuorum,
     state:

@@ -120,7 +120,7 @@ t.test('pools of different shapes', async t => {
       reducedParity: 1,
       readQuorum: 2,
       writeQuorum: 3,
-      erasureSets: [{ state: 'ok' }],
+      erasureSets: [{ leastParity: 1, state: 'ok' }],
     },
     {
       index: 1,
@@ -130,7 +130,7 @@ t.test('pools of different shapes', async t => {
       reducedParity: 1,
       readQuorum: 2,
       writeQuorum: 2,
-      erasureSets: [{ state: 'ok' }],
+      erasureSets: [{ leastParity: 1, state: 'ok' }],
     },
   ])
   t.equal((await metrics('svc_redundancy_records')).length, 2)

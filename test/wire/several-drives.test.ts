@@ -26,9 +26,9 @@ t.setTimeout(400_000)
 const Bucket = 'photos'
 const sizes = [0, 100, 5000, 120_000, 700_000, 3_000_000]
 
-async function start(t: Test) {
+async function start(t: Test, more: Readonly<Record<string, string>> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'svc-drives-'))
-  const environment = { ...withMasterKey, SVC_PROMETHEUS_AUTH_TYPE: 'public' }
+  const environment = { ...withMasterKey, SVC_PROMETHEUS_AUTH_TYPE: 'public', ...more }
   const server = await startServer({ drive: join(folder, 'd{1...4}'), environment })
   const s3 = createClient(server)
   t.teardown(async () => {
@@ -101,7 +101,9 @@ t.test('drives go and come back', async t => {
   const keys = await put(s3, 'first')
   const whole = await info()
   t.match(whole, { mode: 'snmd', pools: [{ sets: 1, drivesPerSet: 4, parity: 2, readQuorum: 2, writeQuorum: 3 }] })
-  t.same(whole.pools[0].erasureSets, [{ index: 0, drives: 4, online: 4, offline: 0, healing: 0, state: 'ok' }])
+  t.same(whole.pools[0].erasureSets, [
+    { index: 0, drives: 4, online: 4, offline: 0, healing: 0, leastParity: 1, state: 'ok' },
+  ])
   t.same(
     whole.nodes[0].disks.map((disk: { diskIdx: number; state: string }) => [disk.diskIdx, disk.state]),
     [0, 1, 2, 3].map(slot => [slot, 'online']),
@@ -355,3 +357,33 @@ t.test('a dry run reports whether the set could be assembled', async t => {
   renameSync(drive(3), `${drive(3)}.away`)
   t.match(said('d{1...4}'), /^1 .*1 of 4 drives can be opened; 2 are needed to read/s)
 })
+
+for (const workers of ['0', '2']) {
+  t.test(
+    `what was written with less parity is told of after the parity was raised, with SVC_WORKERS=${workers}`,
+    async t => {
+      const { server, s3, drive, info } = await start(t, { SVC_WORKERS: workers, SVC_STORAGE_CLASS_RRS: 'EC:0' })
+      t.match((await info()).pools, [{ parity: 2, reducedParity: 0, erasureSets: [{ leastParity: 0 }] }])
+      const keys = sizes.map(size => `reduced/${size}`)
+      const StorageClass = 'REDUCED_REDUNDANCY' as const
+      const put = (Key: string, index: number) =>
+        s3.send(new PutObjectCommand({ Bucket, Key, Body: bytesOf(Key, sizes[index]!), StorageClass }))
+      await Promise.all(keys.map(put))
+      t.equal(await server.stop(), 0)
+
+      const environment = { ...withMasterKey, SVC_WORKERS: workers, SVC_STORAGE_CLASS_RRS: 'EC:2' }
+      await server.start(environment)
+      const raised = [{ parity: 2, reducedParity: 2, erasureSets: [{ leastParity: 0 }] }]
+      t.match((await info()).pools, raised)
+      await verify(t, s3, keys, 'with all drives')
+      t.equal(await server.stop(), 0)
+
+      // One may be away: what has no parity cannot be read.
+      renameSync(drive(4), `${drive(4)}.away`)
+      await server.start()
+      t.match((await info()).pools, raised)
+      const last = new GetObjectCommand({ Bucket, Key: keys.at(-1)! })
+      await t.rejects(s3.send(last), { name: 'ServiceUnavailable' })
+    },
+  )
+}

@@ -21,6 +21,8 @@ interface ServerInfo {
       readonly drives: number
       readonly online: number
       readonly healing: number
+      /** Undefined: of an earlier release. */
+      readonly leastParity?: number
       readonly state: string
     }[]
   }[]
@@ -101,12 +103,13 @@ function describeRedundancy({ pools }: ServerInfo): string {
       .join(', ')
   }
   return pools
-    .map(({ index, drivesPerSet, parity, reducedParity = parity }) => {
+    .map(({ index, drivesPerSet, parity, reducedParity = parity, erasureSets }) => {
+      const least = Math.min(...erasureSets.map(({ leastParity = reducedParity }) => leastParity))
       const name = pools.length === 1 ? '' : `pool ${index}: `
       const loss =
         parity === 0
           ? 'none, a lost drive loses its objects'
-          : `each set may lose ${parity} of its ${counted(drivesPerSet, 'drive')}${reducedParity < parity ? ` (REDUCED_REDUNDANCY: ${reducedParity})` : ''}`
+          : `each set may lose ${parity} of its ${counted(drivesPerSet, 'drive')}${least < parity ? ` (REDUCED_REDUNDANCY: ${least === 0 ? 'none' : least})` : ''}`
       return `${name}${loss}`
     })
     .join(', ')

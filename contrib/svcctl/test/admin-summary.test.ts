@@ -60,8 +60,9 @@ t.test('admin info sums the server up in six facts, in lines of at most 80 chara
   t.match(broken[2], /1 of 2 online.*, \/mnt\/d2: offline$/)
   t.match(broken[3], /pool 0 set 0 degraded \(3 of 4 drives\)$/)
   t.match(broken[5], /TLS on, certificate until 2030-02-03, key server unreachable$/)
-  const redundancyOf = (reducedParity?: number) => {
-    const set = { index: 0, drives: 12, online: 12, healing: 0, state: 'ok' }
+  const redundancyOf = (leastParity?: number) => {
+    const least = leastParity === undefined ? {} : { leastParity }
+    const set = { index: 0, drives: 12, online: 12, healing: 0, ...least, state: 'ok' }
     return describeServer({
       ...info,
       pools: [
@@ -69,13 +70,13 @@ t.test('admin info sums the server up in six facts, in lines of at most 80 chara
           index: 0,
           drivesPerSet: 12,
           parity: 4,
-          ...(reducedParity !== undefined && { reducedParity }),
           erasureSets: [set],
         },
       ],
     }).join(' ')
   }
   t.match(redundancyOf(1), /each set may lose 4 of its 12 drives\s+\(REDUCED_REDUNDANCY: 1\)/)
+  t.match(redundancyOf(0), /each set may lose 4 of its 12 drives\s+\(REDUCED_REDUNDANCY: none\)/)
   for (const same of [4, undefined]) t.notMatch(redundancyOf(same), /REDUCED_REDUNDANCY/)
   const setsOf = (index: number) => ({
     index,

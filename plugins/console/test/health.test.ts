@@ -13,7 +13,7 @@ function infoOf(
   state: string,
   lost: readonly number[] = [],
   healing = 0,
-  { reducedParity = parity, sharesFileSystem = false, lostState = 'faulty' } = {},
+  { reducedParity = parity, leastParity = parity, sharesFileSystem = false, lostState = 'faulty' } = {},
 ): ServerInfo {
   const disks = Array.from({ length: count }, (_, index) => ({
     path: `/data/d${index + 1}`,
@@ -22,7 +22,8 @@ function infoOf(
     error: lost.includes(index) ? 'ENOENT' : '',
     healing: index < healing,
   }))
-  const set = { index: 0, state, drives: count, online: count - lost.length, offline: lost.length, healing }
+  const counts = { drives: count, online: count - lost.length, offline: lost.length, healing }
+  const set = { index: 0, state, ...counts, leastParity }
   return {
     nodes: [{ disks }],
     pools: [{ index: 0, parity, reducedParity, erasureSets: [set] }],
@@ -102,7 +103,7 @@ t.test('damage that was found is told also while a drive is rebuilt, which alone
 })
 
 t.test('objects with less parity, and drives of one file system, are not promised what others are', async t => {
-  const reduced = { reducedParity: 1 }
+  const reduced = { reducedParity: 1, leastParity: 1 }
   t.match(healthOf(infoOf(4, 2, 'ok', [], 0, reduced), ledger(), true), {
     color: 'teal',
     text: 'Everything is stored with full redundancy; any 2 drives may fail (objects of the class REDUCED_REDUNDANCY: 1).',
@@ -114,6 +115,13 @@ t.test('objects with less parity, and drives of one file system, are not promise
     'Drive d1 has failed. Everything can be read and written; 1 more drive may fail (objects of the class REDUCED_REDUNDANCY: none).',
   )
   t.match(textOf([0, 1], 'read_only', reduced), /^2 drives have failed. Objects of the class REDUCED_REDUNDANCY, if/)
+  // What was written before the parity of new objects was raised still has less.
+  const raised = { reducedParity: 2, leastParity: 0 }
+  t.match(healthOf(infoOf(4, 2, 'ok', [], 0, raised), ledger(), true), {
+    color: 'teal',
+    text: 'Everything is stored with full redundancy; any 2 drives may fail (objects of the class REDUCED_REDUNDANCY: none).',
+  })
+  t.match(textOf([0], 'degraded', raised), /^Drive d1 has failed. Objects of the class REDUCED_REDUNDANCY, if/)
   t.equal(
     textOf([0], 'degraded', { sharesFileSystem: true, lostState: 'offline' }),
     'Drive d1 is offline. Everything can be read and written now.',

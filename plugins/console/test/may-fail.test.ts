@@ -4,11 +4,11 @@ import { isShared, mayFailOf, spareText } from '../web/src/pages/operate/may-fai
 
 const shared = 'Drives of this set share a file system: how many may fail without loss depends on which.'
 const set = { drives: 4, offline: 0, healing: 0, state: 'ok' } as const
-const pool = { parity: 2, reducedParity: 2 }
-const textOf = (more: object, missing: object = {}, reducedParity = 2) =>
+const pool = { parity: 2 }
+const textOf = (more: object, missing: object = {}, leastParity = 2) =>
   mayFailOf({
-    pool: { ...pool, reducedParity },
-    set: { ...set, ...missing },
+    pool,
+    set: { ...set, leastParity, ...missing },
     isFull: true,
     isShared: false,
     ...more,
@@ -23,7 +23,7 @@ t.test('how many drives may fail, where each has a disk of its own', async t => 
   t.match(textOf({}, offline(2), 1), /^No other drive .* REDUCED_REDUNDANCY have parity/)
   t.match(textOf({}, offline(3)), /^More drives of this set are offline or being rebuilt than it has parity/)
   t.equal(textOf({ isFull: false }), undefined)
-  t.match(textOf({ pool: { parity: 0, reducedParity: 0 } }), /^No parity/)
+  t.match(textOf({ pool: { parity: 0 } }), /^No parity/)
   t.equal(mayFailOf({ pool, set: { ...set, ...offline(2) }, isFull: true, isShared: false } as never)!.isGrave, true)
 })
 

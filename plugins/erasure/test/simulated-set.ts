@@ -18,6 +18,7 @@ import { readBlob } from 'svc/plugins/storage/testing'
 import { contentOf, createSingleThread, type SeededRandom, SimulatedTime } from 'svc/testing'
 import { createBackend, type OpenSet } from '../backend.ts'
 import { shardUnitOf } from '../layout.ts'
+import { decodeLeastParity, leastParityKey } from '../least-parity.ts'
 import type { Member } from '../member.ts'
 import { ledgerKey, progressKey, ringKey, setKey, tableByte, totalKey } from '../set-keys.ts'
 import { dataBytesOf, generationsOf, headOf, identityOf } from '../set-record.ts'
@@ -561,6 +562,8 @@ export class SimulatedSet {
       )
       await this.#inspectStaged(member)
     }
+    const noted = records.get(leastParityKey.latin1Slice())
+    const least = noted === undefined ? this.parityCount : decodeLeastParity(Buffer.from(noted, 'latin1'))
     const lacking: string[] = []
     for (const [text, record] of records) {
       if (text.charCodeAt(0) === tableByte) continue
@@ -569,6 +572,7 @@ export class SimulatedSet {
       const head = headOf(bytes)
       for (const { slot, generation, drive } of current) {
         if (head.generations.length === 0) continue
+        assert.ok(least <= head.parityCount, `${text} has less parity than is noted, ${least}`)
         if (head.generations[slot] !== generation) {
           lacking.push(`${text} on ${slot}`)
           continue

@@ -32,7 +32,7 @@ const dryRun = jobOf({ ...everything, dryRun: true }, { damaged: 2 })
 
 /** Of a drive each; `second`: what is amiss in the second one. */
 function twoSets({ belowCount = 0, isHealing = false, state = 'online', unmarkedShardCount = 0, isWhole = true }) {
-  const quorums = { parityCount: 0, reducedParityCount: 0, readQuorum: 1, writeQuorum: 1 }
+  const quorums = { parityCount: 0, reducedParityCount: 0, leastParityCount: 0, readQuorum: 1, writeQuorum: 1 }
   const placeOf = (set: number) => ({ pool: 0, set, slot: 0, ...quorums })
   const setOf = (set: number, given: object) => ({ pool: 0, set, redundant: { failingCount: 0, ...given } })
   const amounts = (records: number) => async () => ({ total: { records, bytes: 0 }, below: { records, bytes: 0 } })

@@ -106,12 +106,13 @@ function describePools(drives: readonly DriveStatus[]) {
       reducedParity: reducedParityCount,
       readQuorum,
       writeQuorum,
-      erasureSets: sets.map(({ set, drives, online, healing, state }) => ({
+      erasureSets: sets.map(({ set, drives, online, healing, leastParityCount, state }) => ({
         index: set,
         drives,
         online,
         offline: drives - online,
         healing,
+        leastParity: leastParityCount,
         state,
       })),
     }

@@ -8,6 +8,10 @@ const ErasureSet = Type.Object({
   online: Type.Integer(),
   offline: Type.Integer(),
   healing: Type.Integer(),
+  leastParity: Type.Integer({
+    description:
+      'How many drives may be lost without losing anything that is stored: the least parity with which the set was ever allowed to write objects, whether any are left or not.',
+  }),
   state: Type.Union([
     Type.Literal('ok'),
     Type.Literal('degraded'),
@@ -24,7 +28,7 @@ const Pool = Type.Object(
     parity: Type.Integer({ description: 'How many drives of a set may be lost.' }),
     reducedParity: Type.Integer({
       description:
-        'The same for objects of the storage class REDUCED_REDUNDANCY that are written from now on; earlier ones keep the parity that they were written with.',
+        'The same for objects of the storage class REDUCED_REDUNDANCY that are written from now on; earlier ones keep the parity that they were written with: see `leastParity` of the sets.',
     }),
     readQuorum: Type.Integer(),
     writeQuorum: Type.Integer(),

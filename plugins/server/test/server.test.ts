@@ -23,7 +23,9 @@ t.test('the server info has version, node and drives', async t => {
   t.match(json.nodes, [{ clockSkew: { offsetMs: 0, exceeded: false }, healQueue: { pending: 0, dropped: 0 } }])
   t.match(disks, [{ state: 'online', diskIdx: 0, healing: false, error: '' }])
   t.ok(disks[0].total >= disks[0].free + disks[0].used)
-  t.same(json.pools[0].erasureSets, [{ index: 0, drives: 1, online: 1, offline: 0, healing: 0, state: 'ok' }])
+  t.same(json.pools[0].erasureSets, [
+    { index: 0, drives: 1, online: 1, offline: 0, healing: 0, leastParity: 0, state: 'ok' },
+  ])
   t.ok(Date.parse(json.startedAt) <= Date.now() && json.uptimeSeconds >= 0)
 })
 
@@ -40,7 +42,7 @@ t.test('blocks that a file system keeps for root are not used', t => {
   const counts = { healed: 3, healedBytes: 300, failed: 1, failedBytes: 100, retried: 1 }
   const record = Buffer.from(`${String.fromCharCode(recordTable.object)}photos\0a/b\0`, 'latin1')
   const rebuild = { startedMs: 0, updatedMs: 1000, record, ...counts }
-  const quorums = { parityCount: 2, reducedParityCount: 1, readQuorum: 2, writeQuorum: 3 }
+  const quorums = { parityCount: 2, reducedParityCount: 1, leastParityCount: 1, readQuorum: 2, writeQuorum: 3 }
   const place = { pool: 0, set: 0, slot: 1, ...quorums, isCurrent: true, isHealing: true, rebuild }
   t.same(describeDrive({ ...status, place }, 0).healingProgress, {
     started: '1970-01-01T00:00:00.000Z',

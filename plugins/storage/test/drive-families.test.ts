@@ -24,6 +24,7 @@ function drive(slot: number, changes: Changes = {}, place: Partial<NonNullable<D
       slot,
       parityCount: 2,
       reducedParityCount: 1,
+      leastParityCount: 1,
       readQuorum: 2,
       writeQuorum: 3,
       isCurrent: true,

@@ -13,8 +13,8 @@ export const isShared = (drives: readonly ServerInfo['nodes'][number]['disks'][n
   drives.filter(({ sharesFileSystem }) => sharesFileSystem).length > 1
 
 export interface MayFail {
-  readonly pool: Pick<Pool, 'parity' | 'reducedParity'>
-  readonly set: Pick<ErasureSet, 'drives' | 'offline' | 'healing' | 'state'>
+  readonly pool: Pick<Pool, 'parity'>
+  readonly set: Pick<ErasureSet, 'drives' | 'offline' | 'healing' | 'leastParity' | 'state'>
   /** Undefined where the server does not tell. */
   readonly isFull: boolean | undefined
   readonly isShared: boolean
@@ -22,8 +22,8 @@ export interface MayFail {
 
 /** `isGrave`: no other one may fail. Undefined where nothing is known. */
 export function mayFailOf(given: MayFail): { readonly text: string; readonly isGrave: boolean } | undefined {
-  const { parity, reducedParity } = given.pool
-  const { drives, offline, healing, state } = given.set
+  const { parity } = given.pool
+  const { drives, offline, healing, leastParity, state } = given.set
   const missing = offline + healing
   // Of what lacks shards though all drives work it is not known how many more it may lose.
   if (parity > 0 && missing === 0 && given.isFull === false) return undefined
@@ -36,11 +36,11 @@ export function mayFailOf(given: MayFail): { readonly text: string; readonly isG
   const hasNumber = left > 0 && !given.isShared
   const sentences = [
     left > 0 && given.isShared ? words.sharedMayFail : missing === 0 ? words.mayFail(left) : words.moreMayFail(left),
-    reducedParity < missing && words.reducedOutOfReach,
-    reducedParity >= missing &&
-      reducedParity < parity &&
-      (hasNumber || reducedParity === missing) &&
-      words.reducedMayFail(reducedParity - missing),
+    leastParity < missing && words.reducedOutOfReach,
+    leastParity >= missing &&
+      leastParity < parity &&
+      (hasNumber || leastParity === missing) &&
+      words.reducedMayFail(leastParity - missing),
   ]
   return { text: sentences.filter(one => one !== false).join(' '), isGrave }
 }

@@ -21,12 +21,13 @@ export interface ReplaceGuideProps {
 export function ReplaceGuide({ drive, pool, redundancy, isShared, onClose }: ReplaceGuideProps) {
   useFocusBack()
   const { path, error, setIdx, state, healing } = drive
-  const { offline, healing: rebuilding, state: setState } = pool.erasureSets.find(({ index }) => index === setIdx)!
+  const set = pool.erasureSets.find(({ index }) => index === setIdx)!
+  const { offline, healing: rebuilding, leastParity, state: setState } = set
   const progress = progressOf(drive)
   // The one to be replaced is one of those that are missing, now or soon.
   const isMissing = state !== 'online' || healing
   const spareOf = (parity: number) => parity - offline - rebuilding - (isMissing ? 0 : 1)
-  const [spare, least] = [spareOf(pool.parity), spareOf(pool.reducedParity)]
+  const [spare, least] = [spareOf(pool.parity), spareOf(leastParity)]
   return (
     <Drawer
       opened

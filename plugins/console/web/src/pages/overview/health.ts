@@ -58,8 +58,11 @@ export function healthOf(info: ServerInfo, redundancy: Redundancy | undefined, m
 }
 
 /** Of the set that has the fewest: how many more of its drives may fail, by the parity. Below zero where more are missing already. */
-const spareOf = ({ pools }: ServerInfo, parityOf: (pool: ServerInfo['pools'][number]) => number): number =>
-  Math.min(...pools.flatMap(pool => pool.erasureSets.map(({ offline, healing }) => parityOf(pool) - offline - healing)))
+const spareOf = (
+  { pools }: ServerInfo,
+  parityOf: (pool: ServerInfo['pools'][number], set: ServerInfo['pools'][number]['erasureSets'][number]) => number,
+): number =>
+  Math.min(...pools.flatMap(pool => pool.erasureSets.map(set => parityOf(pool, set) - set.offline - set.healing)))
 
 /** `isTold`: some drives are lost or being rebuilt. */
 function safetyOf(
@@ -70,7 +73,7 @@ function safetyOf(
   const sets = info.pools.flatMap(({ parity, erasureSets }) => erasureSets.map(set => ({ ...set, parity })))
   const spare = spareOf(info, ({ parity }) => parity)
   // Which objects have less is not known, nor whether there are any.
-  const least = spareOf(info, ({ parity, reducedParity }) => Math.min(parity, reducedParity))
+  const least = spareOf(info, (_, { leastParity }) => leastParity)
   const reduced = least < spare ? Math.max(0, least) : undefined
   const isShared = info.nodes.some(({ disks }) => disks.some(({ sharesFileSystem }) => sharesFileSystem))
   // In a set that works with all of its drives one that is being rebuilt lacks a few shards; in another it may lack everything.
