@@ -9,6 +9,7 @@ import type { BusboyConfig, BusboyInstance } from '@fastify/busboy'
 import type { CatalogError, MaybePromise } from 'svc/kernel'
 import type { Body } from 'svc/plugins/objects/api'
 import { formErrors } from './errors.ts'
+import { fieldText, onHeads, type PartHead, type RawHead, readHead } from './part-heads.ts'
 
 /** Names and values of all fields before the file, in bytes, as on AWS. */
 const fieldBytesMax = 20 * 1024
@@ -26,6 +27,8 @@ export interface PostedForm {
 }
 
 const options: Omit<BusboyConfig, 'headers'> = {
+  // A character for each byte: the parser would take what is not of its character set for U+FFFD, and two keys for one.
+  defCharset: 'latin1',
   limits: {
     fieldSize: fieldBytesMax + 1,
     fields: fieldsMax + 1,
@@ -41,6 +44,7 @@ export function readForm(body: Body, contentType: string): Promise<PostedForm> {
     const parser = createParser(contentType)
     const fields = new Map<string, string>()
     let fieldBytes = 0
+    let part: PartHead = {}
     let file: Readable | undefined
     let failure: unknown
     let refuseChunk: ((error: unknown) => void) | undefined
@@ -49,16 +53,28 @@ export function readForm(body: Body, contentType: string): Promise<PostedForm> {
       failure ??= error
       refuseChunk?.(failure)
     }
-    const onField = (name: string | undefined, value: string) => {
+    const onHead = (head: RawHead) => {
+      if (file !== undefined) return
+      try {
+        part = readHead(head)
+      } catch (error) {
+        fail(error)
+      }
+    }
+    const onField = (name: string | undefined, bytes: string) => {
       if (file !== undefined) return
       if (name === undefined || name === '') return fail(formErrors.MalformedPOSTRequest('A field has no name.'))
-      fieldBytes += Buffer.byteLength(name) + Buffer.byteLength(value)
+      fieldBytes += Buffer.byteLength(name) + bytes.length
       if (fieldBytes > fieldBytesMax || fields.size >= fieldsMax) {
         return fail(formErrors.MaxPostPreDataLengthExceededError())
       }
       const lower = name.toLowerCase()
       if (fields.has(lower)) return fail(formErrors.MalformedPOSTRequest(`The field ${name} came twice.`))
-      fields.set(lower, value)
+      try {
+        fields.set(lower, fieldText(name, bytes, part.charset))
+      } catch (error) {
+        fail(error)
+      }
     }
     const onFile = (_name: string, stream: Readable, fileName: string | undefined) => {
       if (file !== undefined || failure !== undefined) {
@@ -70,11 +86,12 @@ export function readForm(body: Body, contentType: string): Promise<PostedForm> {
       stream.on('error', () => fail(formErrors.MalformedPOSTRequest('The form breaks off.')))
       resolve({
         fields,
-        fileName: fileName ?? '',
+        fileName: part.fileName ?? fileName ?? '',
         consume: sink => consumeFile(stream, whole, fail, sink),
         abandon: () => fail(new AbandonedError()),
       })
     }
+    onHeads(parser, onHead)
     parser.on('field', onField)
     parser.on('file', onFile)
     parser.on('error', cause => fail(malformed(cause)))

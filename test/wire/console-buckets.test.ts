@@ -94,16 +94,18 @@ if (withoutBrowser !== false) {
     t.same(await accessibilityFlaws(page), [])
     t.same(flaws, [])
 
-    // A page of somebody else's.
+    // A page of somebody else's, in another character set.
     const visitor = await browser.open(t)
-    await visitor.page.setContent(html)
+    await visitor.page.route('**/elsewhere', route => route.fulfill({ contentType: 'text/html', body: html }))
+    await visitor.page.goto(new URL('/elsewhere', url).href)
+    t.equal(await visitor.page.evaluate('document.characterSet'), 'windows-1252')
     const answered = visitor.page.waitForResponse(answer => answer.request().method() === 'POST')
     await visitor.page
       .locator('input[type=file]')
-      .setInputFiles({ name: 'sent.txt', mimeType: 'text/plain', buffer: Buffer.from('sent') })
+      .setInputFiles({ name: 'gesendet ä.txt', mimeType: 'text/plain', buffer: Buffer.from('sent') })
     await visitor.page.getByRole('button', { name: 'Upload' }).click()
     t.equal((await answered).status(), 204)
-    t.equal(String(await admin.download('/buckets/photos/objects/download?key=b/sent.txt')), 'sent')
+    t.equal(String(await admin.download('/buckets/photos/objects/download?key=b/gesendet%20%C3%A4.txt')), 'sent')
 
     await dialog.getByLabel('Content type').fill('text/')
     await dialog.getByRole('button', { name: 'Make form' }).click()

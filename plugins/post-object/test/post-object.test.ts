@@ -326,6 +326,63 @@ t.test('a form must be one', async t => {
   t.equal(await textOf('open/broken'), 'data')
 })
 
+t.test('a text that is not UTF-8 is refused: it does not become the key of another file', async t => {
+  const send = (parts: readonly string[]) => {
+    const body = Buffer.from(
+      `${parts.map(part => `--b\r\nContent-Disposition: form-data; ${part}\r\n`).join('')}--b--\r\n`,
+      'latin1',
+    )
+    return post([], { body, headers: { 'content-type': 'multipart/form-data; boundary=b' } })
+  }
+  const utf8 = (text: string) => Buffer.from(text).toString('latin1')
+  const keyed = `name="key"\r\n\r\nopen/utf8/${fileName}`
+  const file = (fileName: string) => `name="file"; ${fileName}\r\n\r\ndata`
+  const before = await keys()
+  for (const [what, parts, field, message] of [
+    ['file name', [keyed, file('filename="\xe4.png"')], 'file', 'The name of the file is not valid UTF-8.'],
+    ['key', ['name="key"\r\n\r\nopen/utf8/\xe4', file('filename="a"')], 'key', 'The field key is not valid UTF-8.'],
+    ['another field', [keyed, 'name="x-amz-meta-a"\r\n\r\n\xff', file('filename="a"')], 'x-amz-meta-a', ''],
+    [
+      'name of a field',
+      [keyed, 'name="x-\xe4"\r\n\r\nx', file('filename="a"')],
+      undefined,
+      'The name of a field is not',
+    ],
+    ['the set of the form', ['name="_charset_"\r\n\r\nwindows-1252', keyed, file('filename="a"')], '_charset_', 'form'],
+    [
+      'unknown set',
+      ['name="key"\r\nContent-Type: text/plain; charset=x-none\r\n\r\nopen/utf8/a', file('filename="a"')],
+      'key',
+      'x-none',
+    ],
+    ['escaped name', [keyed, file("filename*=UTF-8''%e4.png")], 'file', 'The name of the file'],
+    ['escaped name of another set', [keyed, file("filename*=iso-8859-1''%e4.png")], 'file', 'The name of the file'],
+  ] as [string, string[], string | undefined, string][]) {
+    const refused = await send(parts)
+    t.equal(refused.outcome, '400 InvalidArgument', what)
+    t.equal(/<ArgumentName>(.*)<\/ArgumentName>/.exec(refused.text)?.[1], field, what)
+    t.ok(refused.text.includes(message), what, refused)
+  }
+  t.same(await keys(), before, 'nothing was stored')
+
+  for (const parts of [
+    ['name="_charset_"\r\n\r\nUTF-8', keyed, file(`filename="${utf8('ä.png')}"`)],
+    // What the name says itself is the same as a sign for bytes that were lost, and is kept.
+    [keyed, file(`filename="${utf8('\ufffd.png')}"`)],
+    [keyed, file(`filename="_.png"; filename*=UTF-8''dir/${encodeURIComponent('ö.png')}`)],
+    [keyed, file(`filename="filename*=x; filename*=y"`)],
+    ['name="key"\r\nContent-Type: text/plain; charset=ISO-8859-1\r\n\r\nopen/utf8/\xfc', file('filename="a"')],
+  ]) {
+    const { outcome: seen, text } = await send(parts)
+    t.equal(seen, '204', text)
+  }
+  const names = ['filename*=x; filename*=y', 'ä.png', 'ö.png', 'ü', '\ufffd.png']
+  t.same(
+    (await keys()).filter(key => key.startsWith('open/utf8/')),
+    names.map(name => `open/utf8/${name}`),
+  )
+})
+
 t.test('anonymous forms have the rights of anonymous callers', async t => {
   const file = new Blob(['free'])
   t.equal(

@@ -140,7 +140,8 @@ function htmlOf({ url, fields }: Answer<'createPostPolicy'>, contentType: string
     ([name, value]) => `  <input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`,
   )
   return [
-    `<form action="${escaped(url)}" method="post" enctype="multipart/form-data">`,
+    // Else the browser sends the names of files in the character set of the page.
+    `<form action="${escaped(url)}" method="post" enctype="multipart/form-data" accept-charset="utf-8">`,
     ...inputs,
     ...(contentType.endsWith('/') ? [typeInput(escaped(contentType))] : []),
     '  <input type="file" name="file" required>',
