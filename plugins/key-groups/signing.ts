@@ -94,11 +94,13 @@ function textToSign(url: SectionedUrl, { kind, resource, expiresMs, startsMs, ip
     throw invalid('The signature would expire before it becomes valid.', '/startsAt')
   if (ip !== undefined && parseBlock(ip) === undefined)
     throw invalid(`${JSON.stringify(ip)} is no address and no CIDR block.`, '/ip')
-  // In a URL alone a resource is another one than the URL.
+  // In a URL alone a resource is another one than the URL, or has wildcards, which are none without a policy.
   const own = textOf(url)
-  const isCustom = startsMs !== undefined || ip !== undefined || (resource !== undefined && resource !== own)
+  const isWild = url.path.includes('*') || /[*?]/.test(url.query ?? '')
+  const isCustom =
+    startsMs !== undefined || ip !== undefined || (resource !== undefined && (resource !== own || isWild))
   if (!isCustom) return { text: cannedPolicy(own, beforeSeconds), resource: own, isCustom, beforeSeconds }
-  if (resource === undefined && (url.path.includes('*') || /[*?]/.test(url.query ?? ''))) {
+  if (resource === undefined && isWild) {
     throw invalid('The URL has a "*" or a second "?", a wildcard in a policy: write %2A or %3F, or give a resource.')
   }
   const pattern = resource ?? (url.query === undefined ? own : `${textOf({ ...url, query: undefined })}\\?${url.query}`)

@@ -38,10 +38,11 @@ t.test('keys come and go in both workers at once', async t => {
   })
   const path = url.slice(`http://${host}`.length)
   /** Each over a connection of its own, so that they come to both workers. */
-  const statuses = async (target: string) => {
+  const statuses = async (target: string, more: { readonly cookie?: string } = {}) => {
     const ask = () =>
       new Promise<number>((done, fail) => {
-        const sent = request({ port: server.port, path: target, headers: { host }, agent: false }, answer => {
+        const headers = { host, ...more }
+        const sent = request({ port: server.port, path: target, headers, agent: false }, answer => {
           answer.resume().on('end', () => done(answer.statusCode!))
         })
         sent.on('error', fail).end()
@@ -58,6 +59,10 @@ t.test('keys come and go in both workers at once', async t => {
   }
   const made = await admin.call('POST', '/distributions/site/sign', { url: `http://${host}/a.mp4` })
   t.same(await statuses(made.url.slice(`http://${host}`.length)), [200], 'signed by the server')
+  const resource = `http://${host}/*`
+  const { cookies } = await admin.call('POST', '/distributions/site/sign', { path: '/*', kind: 'cookies', resource })
+  const cookie = cookies.map(({ name, value }: { name: string; value: string }) => `${name}=${value}`).join('; ')
+  t.same(await statuses('/a.mp4', { cookie }), [200], 'cookies of everything below the path')
   await admin.call('DELETE', `/keygroups/films/keys/${keyPairId}`)
   t.same(await statuses(path), [403])
   await admin.call('PUT', '/distributions/site', {

@@ -67,6 +67,14 @@ t.test('cookies for a folder', async t => {
   t.equal(made.url, undefined)
   t.equal(await outcome('https://www.example.test/films/hd/7.ts', { cookie: cookieOf(made) }), 'cookies')
   t.equal(await outcome('https://www.example.test/films/hd/7.mp4', { cookie: cookieOf(made) }), 'resource')
+  const folder = 'https://www.example.test/films/*'
+  for (const kind of ['cookies', 'url'] as const) {
+    const same = await keyGroups.sign('films', { kind, url: folder, resource: folder, expiresMs })
+    t.match(same.policy, `"Resource":"${folder}"`, 'a resource is one where it is the URL, too')
+    const [to, headers] =
+      kind === 'cookies' ? [folder.replace('*', '7.ts'), { cookie: cookieOf(same) }] : [same.url!.replace('*', '7.ts')]
+    t.equal(await outcome(to, headers), kind)
+  }
   const canned = await keyGroups.sign('films', { kind: 'cookies', url: 'http://a.test:8080/b/c', expiresMs })
   t.match(canned.cookies, [{ name: 'Cdn-Expires', domain: 'a.test', path: '/b/', secure: false }])
   t.equal(await outcome('http://a.test:8080/b/c', { cookie: cookieOf(canned) }), 'cookies')
