@@ -135,7 +135,7 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Make form' }).click()
     await question.getByRole('button', { name: 'Yes, for the whole bucket' }).click()
     await dialog.getByLabel('HTML').waitFor()
-    await folder.fill('up')
+    await folder.fill('/up')
     await dialog.getByRole('button', { name: 'Make form' }).click()
     await dialog.getByLabel('HTML').waitFor()
     t.match(forms, [{ keyPrefix: '' }, { keyPrefix: 'up/' }], 'not what begins with up beside the folder')
@@ -350,7 +350,7 @@ if (withoutBrowser !== false) {
     const { page, flaws } = await browser.open(t, {}, /404 GET .*policy/)
     await signIn(page, '/buckets/photos?tab=policy')
     const region = page.getByRole('region', { name: 'Folders for everybody' })
-    await region.getByLabel('Folder (empty: the whole bucket)').fill('b/')
+    await region.getByLabel('Folder (empty: the whole bucket)').fill('/b/')
     await region.getByRole('button', { name: 'Allow' }).click()
     await page.getByText('will be able to read and list every object whose name begins with “b/”').waitFor()
     const list = async (query: string) => (await fetch(`${server.endpoint}/photos?list-type=2${query}`)).status

@@ -323,7 +323,7 @@ if (withoutBrowser !== false) {
     const copy = page.getByRole('dialog')
     const bucket = copy.getByRole('combobox', { name: 'To bucket' })
     await bucket.fill('nosuch')
-    await copy.getByLabel('Into folder').fill('copies')
+    await copy.getByLabel('Into folder').fill('/copies')
     await copy.getByRole('button', { name: 'Copy or move' }).click()
     await eventually('the bucket is wrong', async () => (await bucket.getAttribute('aria-invalid')) === 'true')
     await bucket.fill('photos')

@@ -100,6 +100,12 @@ t.test('a row for a header in which nothing is typed keeps the headers of the de
   t.same(documentOf({ ...draft, behaviors: [behavior, blank] }).behaviors, [{ pathPattern }, { pathPattern }])
 })
 
+t.test('the folder of a distribution is meant as keys are written', async t => {
+  const draft = draftOf(website as unknown as Distribution)
+  const origin = { ...draft.origin, pathPrefix: '/a' }
+  t.same(documentOf({ ...draft, origin }), documentOf(draft))
+})
+
 t.test('fields of the cache that are empty, and those that are inherited', async t => {
   const stored = { browserCacheControl: '', bypass: { cookies: [] }, rangeCaching: { enabled: false } }
   t.same(policyOf(policyDraftOf(stored)), stored)

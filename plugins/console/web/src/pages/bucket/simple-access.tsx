@@ -14,6 +14,7 @@ import { useRights } from '../../parts/rights.ts'
 import { Section } from '../../parts/section.tsx'
 import { SentFields } from '../../parts/sent-fields.tsx'
 import { Tool } from '../../parts/tool.tsx'
+import { typedPrefix } from '../../parts/typed-folder.ts'
 import { texts } from '../../texts/index.ts'
 import { useOpenQuestion } from '../access/open-question.tsx'
 
@@ -95,7 +96,8 @@ export function SimpleAccess({ bucket, isPolicyTyped, onChanged }: SimpleAccessP
 const draftLost = <Text size="sm">{words.draftLost}</Text>
 
 function Allow({ bucket, isPolicyTyped, onChanged }: SimpleAccessProps) {
-  const [prefix, setPrefix] = useState('')
+  const [typed, setTyped] = useState('')
+  const prefix = typedPrefix(typed)
   const [preset, setPreset] = useState<Preset>('download-list')
   const { ask, question } = useOpenQuestion()
   const applying = useMutation({
@@ -103,7 +105,7 @@ function Allow({ bucket, isPolicyTyped, onChanged }: SimpleAccessProps) {
       await call('setBucketAccess', { params: { bucket }, body: { prefix, preset } })
       await onChanged()
     },
-    onSuccess: () => setPrefix(''),
+    onSuccess: () => setTyped(''),
   })
   const { element, unsaid } = useBesideFields(applying.error)
   const open = async () => {
@@ -125,11 +127,11 @@ function Allow({ bucket, isPolicyTyped, onChanged }: SimpleAccessProps) {
           <Group align="flex-end">
             <TextInput
               label={words.prefix}
-              value={prefix}
+              value={typed}
               error={formErrorsOf(applying.error).prefix}
               inputWrapperOrder={['label', 'error', 'input']}
               onChange={event => {
-                setPrefix(event.currentTarget.value)
+                setTyped(event.currentTarget.value)
                 applying.reset()
               }}
             />

@@ -1,6 +1,7 @@
 /** A distribution while it is edited: the document with every field that a form shows, so that pointers of the server's errors fit. */
 import type { Answer } from '../../api/operations.ts'
 import { objectOf, type Pair, pairsOf } from '../../parts/pairs.ts'
+import { typedFolder } from '../../parts/typed-folder.ts'
 
 export type Distribution = Answer<'getDistribution'>
 type Document = Omit<
@@ -143,6 +144,7 @@ export function documentOf(draft: Draft): Document {
   const { response, ...headers } = draft.headers
   return {
     ...draft,
+    origin: { ...draft.origin, pathPrefix: typedFolder(draft.origin.pathPrefix) },
     defaultBehavior: behaviorBody(draft.defaultBehavior, '/defaultBehavior', isInherited),
     behaviors: draft.behaviors.map((behavior, index) => overridingBody(behavior, `/behaviors/${index}`)),
     errorPages: draft.errorPages.map(pruned),

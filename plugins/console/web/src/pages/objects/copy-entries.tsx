@@ -14,6 +14,7 @@ import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { sameKey } from '../../parts/same-key.ts'
 import { Suggestions } from '../../parts/suggestions.tsx'
+import { typedFolder } from '../../parts/typed-folder.ts'
 import { keysBehind } from '../../parts/uploads/behind.ts'
 import { existingKeys } from '../../parts/uploads/existing.ts'
 import { texts } from '../../texts/index.ts'
@@ -221,7 +222,9 @@ function folderOf(id: string): string {
 
 /** What ends with a slash is a folder, and the name stays; but the object of a folder is renamed with its slash. */
 function newKeyOf(key: string, place: string): string {
-  return place.endsWith('/') && !key.endsWith('/') ? place + key.slice(folderOf(key).length) : place
+  if (!place.endsWith('/') || key.endsWith('/')) return place
+  const parent = folderOf(key)
+  return typedFolder(place, parent) + key.slice(parent.length)
 }
 
 /** Sends it until the server has got it. */
@@ -234,7 +237,7 @@ async function stepsOf(
   place: string,
   untilItArrives: UntilItArrives,
 ): Promise<Step[]> {
-  const folder = place === '' || place.endsWith('/') ? place : `${place}/`
+  const folder = typedFolder(place, entries[0]?.id)
   const steps: Step[] = []
   for (const { kind, id } of entries) {
     const parent = folderOf(id)

@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { problemAt } from '../../api/problem.ts'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { typedFolder } from '../../parts/typed-folder.ts'
 import { texts } from '../../texts/index.ts'
 
 const keyBytesMax = 1024
@@ -19,13 +20,13 @@ export function NewFolder({ bucket, prefix, onClose }: NewFolderProps) {
   const navigate = useNavigate()
   const form = useForm({ initialValues: { name: '' } })
   const open = async () => {
-    const name = form.values.name.replace(/^\/+|\/+$/g, '')
-    if (name === '') throw problemAt('/name', texts.objects.newFolderNameless)
-    if (name.split('/').some(part => part === '.' || part === '..') || /\p{Cc}/u.test(name))
+    const folder = typedFolder(form.values.name)
+    if (folder === '') throw problemAt('/name', texts.objects.newFolderNameless)
+    if (folder.split('/').some(part => part === '.' || part === '..') || /\p{Cc}/u.test(folder))
       throw problemAt('/name', texts.objects.newFolderOdd)
-    if (new TextEncoder().encode(`${prefix}${name}/`).length > keyBytesMax)
+    if (new TextEncoder().encode(`${prefix}${folder}`).length > keyBytesMax)
       throw problemAt('/name', texts.objects.newFolderLong)
-    await navigate({ to: '/buckets/$bucket', params: { bucket }, search: { prefix: `${prefix}${name}/` } })
+    await navigate({ to: '/buckets/$bucket', params: { bucket }, search: { prefix: `${prefix}${folder}` } })
     // One sees it.
     return 'told' as const
   }

@@ -2,19 +2,19 @@
 import { Button, Group, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { typedFolder } from '../../parts/typed-folder.ts'
 import { texts } from '../../texts/index.ts'
 
 export function OpenFolder({ bucket, prefix }: { bucket: string; prefix: string }) {
   const navigate = useNavigate()
   const [folder, setFolder] = useState(prefix)
-  const wanted = folder.trim()
+  const wanted = typedFolder(folder.trim(), prefix)
   return (
     <form
       onSubmit={event => {
         event.preventDefault()
         if (wanted === '') return
-        const search = { prefix: wanted.endsWith('/') ? wanted : `${wanted}/` }
-        void navigate({ to: '/buckets/$bucket', params: { bucket }, search })
+        void navigate({ to: '/buckets/$bucket', params: { bucket }, search: { prefix: wanted } })
       }}
     >
       <Group align="flex-end" gap="xs">

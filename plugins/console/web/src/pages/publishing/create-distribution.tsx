@@ -12,6 +12,7 @@ import { FormDialog } from '../../parts/form-dialog.tsx'
 import { LinkedText } from '../../parts/linked-text.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
+import { typedFolder } from '../../parts/typed-folder.ts'
 import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
 import { useOpenQuestion } from '../access/open-question.tsx'
@@ -72,11 +73,10 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
   }
   const create = async (isOpen: () => boolean): Promise<'declined' | 'told'> => {
     const { origin, aliases, access, tls, id } = form.getValues()
-    const prefix = origin.pathPrefix.replace(/^\/+|\/+$/g, '')
     const bodyOf = (behavior: object) => ({
       id: id.trim(),
       aliases,
-      origin: { bucket: origin.bucket, pathPrefix: prefix === '' ? '' : `${prefix}/`, versionPinning: false },
+      origin: { bucket: origin.bucket, pathPrefix: typedFolder(origin.pathPrefix), versionPinning: false },
       mode: kind === 's3' ? ('s3' as const) : ('website' as const),
       ...(kind !== 's3' && { defaultBehavior: { access, ...behavior, ...behaviors[kind] } }),
       tls: asksProvider ? { ...tls, challenge: 'dns-01' as const } : { certificate: tls.certificate },

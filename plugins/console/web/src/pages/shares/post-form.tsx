@@ -12,6 +12,7 @@ import { answerTo, useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { NumberInput } from '../../parts/number-input.tsx'
+import { typedFolder } from '../../parts/typed-folder.ts'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.postForm
@@ -45,7 +46,9 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
   const { target } = form.values
   const make = async () => {
     const { expiresInSeconds, sizeMin, sizeMaxMiB, contentType, successActionRedirect } = form.getValues()
-    const key = target === 'key' ? form.getValues().key : folderOf(form.getValues().key)
+    const typed = form.getValues().key
+    // Without its slash it would take every key that begins with the folder's name, beside it too.
+    const key = target === 'key' ? typed : typedFolder(typed, prefix)
     // What it is made of is what is shown.
     form.setFieldValue('key', key)
     if (key === '' && !(await ask(wholeBucket))) return 'declined' as const
@@ -111,9 +114,6 @@ const wholeBucket: AskedFirst = {
   action: words.wholeConfirm,
   text: <Text size="sm">{words.wholeText}</Text>,
 }
-
-/** Without the slash the form would take every key that begins with the folder's name, beside it too. */
-const folderOf = (typed: string): string => (typed === '' || typed.endsWith('/') ? typed : `${typed}/`)
 
 /** Fields of the body that have other names here. */
 const fieldNames: Readonly<Record<string, string>> = {
