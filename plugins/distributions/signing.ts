@@ -3,7 +3,7 @@ import type { MaybePromise } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
 import type { HttpService } from 'svc/plugins/http/api'
 import type { KeyGroupsService, Signed, ToSign } from 'svc/plugins/key-groups/api'
-import { withPlainPercents } from './as-sent.ts'
+import { asSent, withPlainPercents } from './as-sent.ts'
 import type { DistributionCertificates } from './certificates.ts'
 import type { Distribution } from './document.ts'
 import { normalizeHost } from './hosts.ts'
@@ -92,8 +92,12 @@ export function createUrlSigning({ table, keyGroups, http, rules, certificates }
         given === undefined ? '/path' : '/url',
       )
     }
-    requireOwn(resource, url)
-    return { ...(await keyGroups.sign(keyGroup, { ...wanted, url: given ?? url.href })), keyGroup }
+    const toSign = {
+      ...wanted,
+      url: given ?? url.href,
+      ...(resource !== undefined && { resource: ownResource(resource, url) }),
+    }
+    return { ...(await keyGroups.sign(keyGroup, toSign)), keyGroup }
   }
 }
 
@@ -102,11 +106,14 @@ function readUrl(text: string, element = '/url'): URL {
   return new URL(text)
 }
 
-/** Key groups may serve several distributions: a pattern for other hosts would open those. */
-function requireOwn(resource: string | undefined, url: URL): void {
-  if (resource === undefined) return
+/**
+ * A path is one at the address of the URL, which the caller may not know. Key groups may serve several distributions: a pattern for other hosts
+ * would open those.
+ */
+function ownResource(resource: string, url: URL): string {
+  if (resource.startsWith('/')) return `${url.origin}${asSent(withPlainPercents(resource))}`
   const host = /^[^:/]+:\/\/([^/]+)\//.exec(resource)?.[1]
-  if (host?.toLowerCase() === url.host) return
+  if (host?.toLowerCase() === url.host) return resource
   throw invalid(
     `The resource begins with a scheme and ${url.host}/, as the URL does; that part has no wildcards.`,
     '/resource',

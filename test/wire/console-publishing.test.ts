@@ -29,11 +29,11 @@ if (withoutBrowser !== false) {
   const isFocused = (element: unknown) =>
     element === (globalThis as { document?: { activeElement: unknown } }).document?.activeElement
   /** As visitors ask, whose resolver knows the domain. */
-  const statusOf = (to: URL) =>
+  const statusOf = (to: URL, more: { readonly cookie?: string } = {}) =>
     new Promise<number | undefined>((done, fail) => {
       const { port } = new URL(server.endpoint)
       const asked = request(
-        { port, path: to.pathname + to.search, headers: { host: to.host }, agent: false },
+        { port, path: to.pathname + to.search, headers: { host: to.host, ...more }, agent: false },
         answer => {
           answer.resume().on('end', () => done(answer.statusCode))
         },
@@ -523,6 +523,26 @@ if (withoutBrowser !== false) {
     const url = new URL(await link.getByLabel('Signed link').inputValue())
     t.equal(await statusOf(url), 200)
     t.equal(await statusOf(new URL('/index.html', url)), 403)
+
+    // A folder: its page, and what the page has links to.
+    await link.getByLabel('Path').fill('/*')
+    await link.getByRole('button', { name: 'Make a signed link' }).click()
+    await link.getByText('choose “everything below it”').waitFor()
+    await link.getByLabel('Path').fill('/')
+    await link.getByLabel('It opens').selectOption('everything below it')
+    await link.getByRole('button', { name: 'Make a signed link' }).click()
+    const cookies = await link.getByLabel('Cookies').innerText()
+    const folder = new URL(await link.getByLabel('Signed link').inputValue())
+    t.equal(folder.pathname, '/')
+    t.equal(await statusOf(folder), 200)
+    t.equal(await statusOf(new URL(`/index.html${folder.search}`, url)), 200)
+    t.match(
+      cookies.split('\n'),
+      Array(3).fill(/^Set-Cookie: Cdn-[\w-]+=\S+; Domain=members\.test; Path=\/; .*HttpOnly$/),
+    )
+    const cookie = /-b '(.*?)'/.exec(await link.getByLabel('With curl').innerText())![1]!
+    t.equal(await statusOf(new URL('/index.html', url), { cookie }), 200)
+    t.same(await accessibilityFlaws(page), [])
     t.match(await admin.call('GET', '/keygroups/members.test'), { usedBy: ['members.test'] })
     await admin.call('DELETE', '/distributions/members.test')
     t.same(flaws, [])

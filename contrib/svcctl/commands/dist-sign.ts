@@ -65,7 +65,7 @@ export default defineCommand<Options>({
     },
     { flags: '--start <time>', summary: 'not before; 2027-01-31T12:00:00Z, or 30m from now', parse: parseTime },
     { flags: '--ip <address>', summary: 'only from this address or CIDR block' },
-    { flags: '--resource <pattern>', summary: 'a URL with * and ? in its path and query' },
+    { flags: '--resource <pattern>', summary: 'a URL, or a path, with * and ? in its path and query' },
     { flags: '--key-id <id>', summary: 'default: the newest enabled key' },
     { flags: '--cookies', summary: 'cookies instead of a URL' },
   ],

@@ -33,7 +33,11 @@ const SignRequest = Type.Object(
     startsAt: Type.Optional(Time),
     ip: Type.Optional(Type.String({ maxLength: 64, description: 'An address or a CIDR block.' })),
     resource: Type.Optional(
-      Type.String({ maxLength: 8192, description: 'A URL with wildcards in its path and query. Default: the URL.' }),
+      Type.String({
+        maxLength: 8192,
+        description:
+          'A URL with wildcards in its path and query, or such a path alone, at the address of the URL. Default: the URL.',
+      }),
     ),
   },
   { $id: 'SignRequest', additionalProperties: false },

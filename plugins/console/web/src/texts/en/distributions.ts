@@ -171,6 +171,15 @@ export const distributions = {
   signPath: 'Path',
   signPathHint: 'Or a whole address, as visitors have it',
   signWholeOnly: 'The whole address: the domains of this distribution have wildcards',
+  signScope: 'It opens',
+  signOpens: { path: 'this path alone', below: 'everything below it' },
+  signStar:
+    'A star is no wildcard in a path. For a folder, choose “everything below it”; %2A is a star in the name of an object.',
+  signNoQuery: 'A folder has nothing behind a question mark.',
+  signBelowHint:
+    'The link opens the page of the folder. Links on that page need the same signature: put what stands behind the question mark behind each, or let a program on the same domain answer once with these lines; the browser then sends the cookies with every request below the folder.',
+  signCookies: 'Cookies',
+  signCurl: 'With curl',
   signOrigin: 'Address',
   signExpiry: 'It works for',
   signIp: 'Only from this address or network (empty: from anywhere)',
