@@ -102,11 +102,11 @@ function requireHarmless(root: unknown): void {
   const rest: Place[] = [{ value: root, name: '', above: undefined }]
   for (let place = rest.pop(); place !== undefined; place = rest.pop()) {
     const { value } = place
-    if (typeof value === 'string' && !value.isWellFormed()) throw halfOfPair(place)
+    if (typeof value === 'string' && !value.isWellFormed()) throw refusedAt(place, halfOfPair)
     if (typeof value !== 'object' || value === null) continue
     for (const [name, child] of Object.entries(value)) {
-      if (name === '__proto__') throw adminErrors.invalid_argument('No field may be called __proto__.')
-      if (!name.isWellFormed()) throw halfOfPair(place)
+      if (name === '__proto__') throw refusedAt(place, 'no field may be called __proto__.')
+      if (!name.isWellFormed()) throw refusedAt(place, halfOfPair)
       if (typeof child === 'string' ? !child.isWellFormed() : typeof child === 'object') {
         rest.push({ value: child, name, above: place })
       }
@@ -114,10 +114,13 @@ function requireHarmless(root: unknown): void {
   }
 }
 
-function halfOfPair(place: Place): Error {
+const halfOfPair = 'holds half of a surrogate pair.'
+
+function refusedAt(place: Place, why: string): Error {
   let path = ''
   for (let at: Place | undefined = place; at?.above !== undefined; at = at.above) path = `/${at.name}${path}`
-  return adminErrors.invalid_argument(`${path === '' ? 'The body' : `${path}:`} holds half of a surrogate pair.`)
+  const detail = `${path === '' ? 'The body' : path}: ${why}`
+  return adminErrors.invalid_argument(detail, { cause: [{ element: path, message: path === '' ? detail : why }] })
 }
 
 /** In lower case, without parameters; empty if the request has none. */

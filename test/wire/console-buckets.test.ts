@@ -1,6 +1,6 @@
 /** Uploads in progress, all versions, forms, folders for everybody and completion of policies, and distributions as files, in the web console. */
 import { readFileSync } from 'node:fs'
-import { PutPublicAccessBlockCommand } from '@aws-sdk/client-s3'
+import { PutBucketLifecycleConfigurationCommand, PutPublicAccessBlockCommand } from '@aws-sdk/client-s3'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
 import { chooseFrom, eventually, openPage, retype, startConsole } from './console.ts'
@@ -651,6 +651,31 @@ if (withoutBrowser !== false) {
       t.same(flaws, [])
     },
   )
+
+  t.test('a rule that other programs have stored, and this console cannot send, is named', async t => {
+    await admin.call('POST', '/buckets', { name: 'foreign' })
+    const s3 = createClient(server)
+    t.teardown(() => s3.destroy())
+    const rule = {
+      ID: 'odd',
+      Status: 'Enabled' as const,
+      Filter: { Tag: { Key: '__proto__', Value: 'x' } },
+      Expiration: { Days: 1 },
+    }
+    await s3.send(
+      new PutBucketLifecycleConfigurationCommand({ Bucket: 'foreign', LifecycleConfiguration: { Rules: [rule] } }),
+    )
+    const { page, flaws } = await browser.open(t, {}, /400 PUT .*lifecycle/)
+    await signIn(page, '/buckets/foreign?tab=lifecycle')
+    await page.getByRole('button', { name: 'Add rule' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Remove uploads that were not completed').fill('7')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('Of the rule odd, which is stored: no field may be called __proto__.').waitFor()
+    await page.keyboard.press('Escape')
+    t.same(flaws, [])
+    await admin.call('PUT', '/buckets/foreign/lifecycle', { rules: [] })
+  })
 
   t.test('what a rule would delete is counted before it is saved', async t => {
     await admin.call('POST', '/buckets', { name: 'trial', versioning: true })

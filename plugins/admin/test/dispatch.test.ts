@@ -159,7 +159,11 @@ t.test('fields: defaults, read-only, unknown, nested, open', async t => {
 t.test('hostile JSON', async t => {
   t.equal((await save('{"name":"ab","__proto__":{"color":"blue"}}')).status, 400)
   t.equal((await save('{"name":"ab","tags":{"__proto__":"x","__proto__":"y"}}')).status, 400)
-  t.equal((await save('{"name":"ab","free":{"a":{"__proto__":null}}}')).status, 400)
+  t.match((await save('{"name":"ab","free":{"a":[{"__proto__":null}]}}')).json, {
+    status: 400,
+    detail: '/free/a/0: no field may be called __proto__.',
+    errors: [{ element: '/free/a/0', message: 'no field may be called __proto__.' }],
+  })
   t.equal((await save('{"name":"ab","constructor":{"prototype":{}}}')).status, 400)
   t.equal(({} as { color?: string }).color, undefined)
   t.match((await save('{"name":"a\\ud800b"}')).json, {

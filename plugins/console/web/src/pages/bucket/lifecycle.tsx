@@ -6,6 +6,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { asRead, call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { Problem } from '../../api/problem.ts'
 import { type AskedFirst, useAskFirst } from '../../parts/ask-first.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { useRights } from '../../parts/rights.ts'
@@ -66,15 +67,19 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
   const save = async (next: LifecycleRules): Promise<'declined' | undefined> => {
     const deleting = deletingRules(next, rules)
     const request = { params: { bucket }, body: { rules: next }, ...asRead(etag) }
+    const put = (given: typeof request & { readonly query?: { readonly dryRun: true } }) =>
+      call('putBucketLifecycle', given).catch(error => {
+        throw withRuleNames(error, next, rules)
+      })
     if (deleting.length > 0) {
       // Nobody is asked about what is refused.
-      await call('putBucketLifecycle', { ...request, query: { dryRun: true } })
+      await put({ ...request, query: { dryRun: true } })
       // What is said about versions has to be true now.
       const about = queryClient.fetchQuery({ ...bucketQuery(bucket), staleTime: 0 })
       const { versioning } = await about.catch(() => unknown)
       if (!(await ask(deletionQuestion(deleting, versioning)))) return 'declined'
     }
-    await call('putBucketLifecycle', request)
+    await put(request)
     notifications.show({ color: 'teal', message: texts.common.saved })
     return undefined
   }
@@ -147,6 +152,21 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
       {question}
     </Stack>
   )
+}
+
+/** A rule that stays as it is has no field in the form: what the server refuses of it is said with its name. */
+function withRuleNames(error: unknown, next: LifecycleRules, rules: LifecycleRules): unknown {
+  if (!(error instanceof Problem)) return error
+  const fields = error.fields.map(({ field, message }) => {
+    const rule = next[Number(/^\/rules\/(\d+)\//.exec(field)?.[1])]
+    return rule !== undefined && rules.includes(rule)
+      ? { field: '', message: words.ofRule(rule.id ?? '', message) }
+      : { field, message }
+  })
+  if (fields.every(({ field }, index) => field === error.fields[index]!.field)) return error
+  const { status, code, isOfServer, requestId } = error
+  const detail = fields.map(({ message }) => message).join(' ')
+  return new Problem({ status, code, isOfServer, requestId, fields, detail })
 }
 
 interface RuleInWordsProps {

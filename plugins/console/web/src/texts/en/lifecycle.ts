@@ -5,6 +5,7 @@ import { counted } from '../counted.ts'
 export const lifecycle = {
   none: 'No rule: nothing is deleted by itself.',
   hint: 'Rules are applied soon after they are saved, and when a day of UTC begins.',
+  ofRule: (id: string, message: string) => `Of the rule ${id}, which is stored: ${message}`,
   add: 'Add rule',
   rule: (id: string) => `Rule ${id}`,
   unnamed: 'Rule without a name',
