@@ -51,8 +51,11 @@ export interface LockService {
   hold<T>(resource: string, options: HoldOptions, work: (lease: Lease) => Promise<T>): Promise<T>
   /** Oldest first. */
   list(): Promise<Lock[]>
-  /** Releases these locks regardless of their holder: holders stop before their next commit. Resolves with those that were held. */
-  release(resources: readonly string[]): Promise<Lock[]>
+  /**
+   * Releases these locks regardless of their holder: holders stop before their next commit. Resolves with those that were held. With `uid`
+   * only that lease: throws `conflict` if another holder has the lock by now.
+   */
+  release(resources: readonly string[], uid?: string): Promise<Lock[]>
   /** Tells how long each lock was waited for in this thread, also in vain, until the function that it returns is called. */
   watchWaits(listener: (resource: string, waitedMs: number) => void): () => void
 }

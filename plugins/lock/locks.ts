@@ -108,14 +108,15 @@ export function createLocks(options: LocksOptions): LockService {
       }
     },
     list: async () => [...(await readAll(documents))].sort(byAge),
-    async release(resources) {
+    async release(resources, uid) {
       const wanted = new Set(resources)
       const found: Lock[] = []
       for (const resource of wanted) {
         const document = await locks.get(resource)
         if (document === undefined) continue
         const lock = await describe(documents, document)
-        await giveBack({ resource, uid: document.value.uid, etag: document.etag })
+        if (uid !== undefined && lock.uid !== uid) throw heldByAnother(lock)
+        await giveBack({ resource, uid: lock.uid, etag: document.etag })
         found.push(lock)
         log.warn({ resource, source: lock.source, owner: lock.owner }, 'a lock was released by an operator')
       }
@@ -209,6 +210,12 @@ function keep(held: Held, { store, documents, ports: { clock }, log, refreshMs, 
 function lost(resource: string): Error {
   return lockErrors.conflict(
     `The lock ${resource} was released while it was held. The changes until then are kept; the rest was not done.`,
+  )
+}
+
+function heldByAnother({ resource, source, owner, sinceMs }: Lock): Error {
+  return lockErrors.conflict(
+    `The lock ${resource} was not released: by now another holder has it, ${source} on ${owner} since ${new Date(sinceMs).toISOString()}.`,
   )
 }
 

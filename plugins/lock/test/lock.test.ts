@@ -197,7 +197,20 @@ t.test('over the Admin API', async t => {
   t.equal((await nobody({ path: '/api/v1/locks' })).status, 403)
   t.equal((await nobody({ path: release, method: 'DELETE' })).status, 403)
   t.equal((await signed({ path: '/api/v1/locks', method: 'DELETE' })).json.code, 'invalid_argument')
-  t.match((await signed({ path: release, method: 'DELETE' })).json, { items: [{ resource: 'photos/delete' }] })
+  const [{ uid }] = (await signed({ path: '/api/v1/locks' })).json.items
+  const releaseOf = async (query: string) => {
+    const { status, json } = await signed({ path: `/api/v1/locks?${query}`, method: 'DELETE' })
+    return status === 200 ? json.items.length : `${status} ${json.code}: ${json.detail}`
+  }
+  t.match(await releaseOf('resource=svc%2Freseal&resource=photos%2Fdelete&uid=x'), /^400 .*is of one resource/)
+  t.match(
+    await releaseOf(`resource=svc%2Freseal&uid=${uid}`),
+    /^409 conflict: The lock svc\/reseal was not released: by now another holder has it, resealKms on /,
+  )
+  t.equal(await releaseOf(`resource=no%2Fone&uid=${uid}`), 0)
+  t.same(await list(), ['photos/delete', 'svc/reseal'], 'nothing was released')
+  t.equal(await releaseOf(`resource=photos%2Fdelete&uid=${uid}`), 1)
+  t.same((await signed({ path: release, method: 'DELETE' })).json, { items: [] })
   t.same(await list(), ['svc/reseal'])
   for (const held of [first, second]) {
     held.end()

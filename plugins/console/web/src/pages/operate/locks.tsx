@@ -36,7 +36,9 @@ export function Locks() {
           title={words.releaseTitle(released.resource)}
           action={words.release}
           onConfirm={async () => {
-            await call('releaseLocks', { query: { resource: [released.resource] } })
+            const { resource, uid } = released
+            // Not that of a later holder, while somebody reads.
+            await call('releaseLocks', { query: { resource: [resource], uid } })
             await queryClient.invalidateQueries({ queryKey: ['locks'] })
           }}
           onClose={() => setReleased(undefined)}
