@@ -2,7 +2,7 @@
 
 import { isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
-import type { KmsService } from 'svc/plugins/kms/api'
+import type { KeyUser, KmsService } from 'svc/plugins/kms/api'
 import type { EncryptionRequest } from 'svc/plugins/objects/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { bucketDocument, type StoreService } from 'svc/plugins/store/api'
@@ -24,6 +24,7 @@ const BucketEncryptionDocument = Type.Object(
 export interface BucketEncryptions extends Pick<EncryptionService, 'configuration' | 'stored' | 'replace'> {
   readonly effectiveRequest: EffectiveRequest
   readonly section: ArchiveSection
+  readonly keyUser: KeyUser
 }
 
 export function createBucketEncryptions(store: StoreService, kms: KmsService): BucketEncryptions {
@@ -67,6 +68,18 @@ export function createBucketEncryptions(store: StoreService, kms: KmsService): B
 
   return {
     section: { documents, problem },
+    keyUser: {
+      name: 'the default encryption of the bucket',
+      async *keyIds() {
+        for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
+          const page: Awaited<ReturnType<typeof documents.list>> = await documents.list({ startAfter })
+          for (const { id, value } of page.documents) {
+            if (value.kmsKeyId !== undefined) yield { keyId: value.kmsKeyId, of: `"${id}"` }
+          }
+          startAfter = page.next
+        }
+      },
+    },
     configuration,
 
     effectiveRequest(bucket, requested) {

@@ -35,8 +35,9 @@ export default definePlugin({
   setup({ config, services, ports, contribute }) {
     // Without key management SSE-C works, and requests for SSE-S3 and SSE-KMS are refused.
     const { kms = noKms, locks, objects, store } = services
-    const { configuration, stored, replace, effectiveRequest, section } = createBucketEncryptions(store, kms)
+    const { configuration, stored, replace, effectiveRequest, section, keyUser } = createBucketEncryptions(store, kms)
     contribute('archive.section', section.documents.name, section, { optional: true })
+    contribute('kms.user', section.documents.name, keyUser, { optional: true })
     const dataKeys = createDataKeys(kms, ports.random)
     const { run, changeKey } = createReseal({ objects, kms, dataKeys, locks })
     const encryption: EncryptionService = {

@@ -43,7 +43,7 @@ export interface KmsStatus {
   readonly defaultKeyId: string
   readonly endpoints: readonly KmsEndpoint[]
   readonly online: boolean
-  /** Why the backend is not online, or which keys are missing, and what the operator has to do. Has no secrets. */
+  /** Why the backend is not online, or which keys of stored or new objects are missing, and what the operator has to do. Has no secrets. */
   readonly error: string
   /** Version of the key server, if there is one. */
   readonly version: string
@@ -116,6 +116,14 @@ export interface KmsBackend {
   status(): Pick<KmsStatus, 'endpoints' | 'online' | 'error' | 'version'>
 }
 
+/** A kind of stored settings that name keys for new objects. The status asks whether these keys are there. */
+export interface KeyUser {
+  /** What the settings are, such as `the default encryption of the bucket`. */
+  readonly name: string
+  /** Each key with what names it, such as a bucket. May repeat keys, and leaves out settings that cannot be read. */
+  keyIds(): AsyncIterable<{ readonly keyId: string; readonly of: string }>
+}
+
 export interface KmsBackendFactory {
   /** Whether the operator configured it; `create` is called only then. */
   readonly isConfigured: boolean
@@ -136,5 +144,6 @@ declare module 'svc/kernel' {
   }
   interface ExtensionPoints {
     'kms.backend': KmsBackendFactory
+    'kms.user': KeyUser
   }
 }

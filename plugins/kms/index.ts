@@ -30,6 +30,7 @@ export default definePlugin({
     const { secretKey, previousSecretKeys = [], cachedKeysMax, cachedKeyAgeMs } = config
     const { clock, random } = ports
     const backends = point('kms.backend')
+    const users = point('kms.user')
     const created = store.collection({
       name: 'kms-key',
       version: 1,
@@ -83,6 +84,7 @@ export default definePlugin({
         await inUse.onResealed()
       },
       problem,
+      users: () => users.list().map(({ value }) => value),
       formerKeys: masterKeys.formerKeys,
       isMasterKeyName: masterKeys.hasName,
     })

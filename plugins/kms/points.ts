@@ -1,4 +1,4 @@
-/** The extension point of key management. */
+/** The extension points of key management. */
 import { Type } from 'typebox'
 
 const method = Type.Function([], Type.Unknown())
@@ -14,6 +14,16 @@ export const kmsPoints = {
         create: method,
       },
       { description: 'A backend that wraps and unwraps data keys. At most one configured backend may be remote.' },
+    ),
+  },
+  'kms.user': {
+    cardinality: 'many',
+    schema: Type.Object(
+      { name: Type.String({ minLength: 1 }), keyIds: method },
+      {
+        description:
+          'A kind of stored settings that name keys for new objects: the status tells which of these are missing.',
+      },
     ),
   },
 } as const

@@ -9,6 +9,7 @@ import { canonicalJson } from 'svc/plugins/sealing/api'
 import {
   type DataKey,
   dataKeyBytes,
+  type KeyUser,
   type KmsBackend,
   type KmsContext,
   type KmsKey,
@@ -20,6 +21,7 @@ import { createDataKeyCache } from './data-key-cache.ts'
 import { decodeEnvelope, type Envelope, encodeEnvelope } from './envelope.ts'
 import { kmsErrors } from './errors.ts'
 import { checkKeyId, mayBeKeyId } from './key-id.ts'
+import { missingKeys } from './missing-keys.ts'
 
 /** How long the service trusts a key server's answer that a key does not exist. */
 const successorMs = 60_000
@@ -40,8 +42,10 @@ export interface KmsOptions {
   /** Called in addition to `onError`. */
   onUnavailable(error: CatalogError): void
   onResealed(): Promise<void>
-  /** Which keys are missing, and what to do. */
+  /** Which keys of stored objects are missing, and what to do. */
   problem(): Promise<string | undefined>
+  /** Who needs keys for new objects. */
+  users(): readonly KeyUser[]
   /** How many former master keys are configured. */
   readonly formerKeys: number
   /** Whether a current or former master key has this name. */
@@ -65,6 +69,7 @@ export function createKms({
   onUnavailable,
   onResealed,
   problem,
+  users,
   formerKeys,
   isMasterKeyName,
 }: KmsOptions): Kms {
@@ -226,9 +231,25 @@ export function createKms({
       const status = statusNow()
       if (status.error !== '') return status
       // An unreadable store must not make the status fail.
-      const missing = await problem().catch(() => 'the list of needed master keys cannot be read at present')
-      return { ...status, error: missing ?? '' }
+      const problems = await Promise.all([
+        problem().catch(() => 'the list of needed master keys cannot be read at present'),
+        missing().catch(() => 'the settings that name keys cannot be read at present'),
+      ])
+      return { ...status, error: problems.filter(each => each !== undefined).join('; ') }
     },
+  }
+
+  const missing = async (): Promise<string | undefined> => {
+    if (primaryBackend === undefined) return undefined
+    const { backend } = primaryBackend
+    return missingKeys({
+      defaultKeyId: backend.defaultKeyId,
+      users: users(),
+      isThere: async keyId => {
+        const id = await present(keyId)
+        return (await counted('status', () => backend.getKey(id))) !== undefined
+      },
+    })
   }
 
   const statusNow = (): KmsStatus => {

@@ -415,7 +415,7 @@ if (withoutBrowser !== false) {
     await startWith(newKey, formerKey)
     await startWith(newKey)
     const { page, flaws } = await browser.open(t, {}, /^no answer: |^503 |^401 GET /)
-    const isMissing = /^New objects are encrypted \(builtin\), but data keys .* key "former" .* is missing: .*PREVIOUS/
+    const isMissing = /^Not every key is there \(builtin\): data keys .* key "former" .* is missing: .*PREVIOUS/
     await signIn(page, '/keys')
     await page.getByRole('alert').filter({ hasText: isMissing }).waitFor()
     t.equal(await page.getByText('Keys work').count(), 0)

@@ -88,6 +88,10 @@ export class Keys {
     return true
   }
 
+  delete(name: string): void {
+    this.#versions.delete(name)
+  }
+
   rotate(name: string): void {
     this.#versions.get(name)!.push(randomBytes(32))
   }

@@ -155,7 +155,8 @@ t.test('the configuration must be complete, with HTTPS', async t => {
 })
 
 t.test('a whole server: encrypted objects need the key server, others do not', async t => {
-  const key = await start(t, 'kes')
+  const keys = new Keys(main)
+  const key = await start(t, 'kes', keys)
   const drive = await mkdtemp(join(folder, 'drive-'))
   const kernel = await startKernel({
     plugins: [...standard, plugin],
@@ -178,7 +179,23 @@ t.test('a whole server: encrypted objects need the key server, others do not', a
   t.teardown(() => kernel.stop())
   const { objects, kms } = kernel.services
   const owner = { accessKey: 'admin', isRoot: true, ownerId: 'a'.repeat(64), displayName: 'admin' }
+  const { encryption } = kernel.services
+  keys.create('letters')
+  const named = { algorithm: 'aws:kms', kmsKeyId: 'letters' } as const
+  await objects.createBucket('archive', { region: 'us-east-1', owner })
   await objects.createBucket('vault', { region: 'us-east-1', owner })
+  for (const bucket of ['vault', 'archive']) await encryption.replace(bucket, named)
+  t.equal((await kms.status()).error, '')
+  keys.delete('letters')
+  t.match(await kms.status(), {
+    online: true,
+    error: /^the key "letters" of the default encryption of the bucket "archive" is not there: create it$/,
+  })
+  keys.delete(main)
+  t.match((await kms.status()).error, /^the default key "main-key" is not there: create it; the key "letters"/)
+  keys.create(main)
+  keys.create('letters')
+  for (const bucket of ['vault', 'archive']) await encryption.replace(bucket, undefined)
   const put = (name: string, bytes: Buffer, encryptionRequest?: { type: 'SSE-S3' }) =>
     objects.putObject({
       bucket: 'vault',

@@ -338,7 +338,7 @@ function kmsProblem({ configured, online, error }: Answer): string | undefined {
 async function kmsNotes(answer: Answer): Promise<readonly string[]> {
   if (kmsProblem(answer) !== undefined) return []
   return answer.configured === true
-    ? ['Keys can be had, and none is missing.']
+    ? ['Keys can be had, and none is missing that new objects need.']
     : [
         'Objects cannot be encrypted: set SVC_KMS_SECRET_KEY, as `svc init` writes it, or a key server, and restart the server.',
       ]

@@ -9,7 +9,10 @@ export const KmsStatus = Type.Object(
     defaultKeyId: Type.String(),
     endpoints: Type.Array(Type.Object({ url: Type.String(), online: Type.Boolean() })),
     online: Type.Boolean(),
-    error: Type.String({ description: 'Why it is not online, or which master keys are missing, and what to do.' }),
+    error: Type.String({
+      description:
+        'Why it is not online, or which keys are missing, and what to do: master keys of stored objects, the default key, and keys that the default encryption of a bucket names.',
+    }),
     version: Type.String({ description: 'Version of the key server.' }),
     formerKeys: Type.Optional(
       Type.Integer({

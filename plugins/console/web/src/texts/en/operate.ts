@@ -269,7 +269,7 @@ export const keys = {
       : `${works} The running server has ${former === 0 ? 'no former key' : counted(former, 'former key')}.`
   },
   fails: (backend: string, error: string) => `Keys do not work (${backend}): ${error}`,
-  lacks: (backend: string, error: string) => `New objects are encrypted (${backend}), but ${error}`,
+  lacks: (backend: string, error: string) => `Not every key is there (${backend}): ${error}`,
   lacksAll: (error: string) => `No key encrypts new objects, and ${error}`,
 }
 
