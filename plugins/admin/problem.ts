@@ -1,5 +1,6 @@
 /** Converts thrown errors to problem documents. */
 import { type CatalogError, isCatalogError, type Logger } from 'svc/kernel'
+import { whyHopeless } from 'svc/plugins/objects/api'
 import { ClientGoneError } from 'svc/plugins/payload/api'
 import { adminErrors } from './errors.ts'
 
@@ -64,5 +65,5 @@ export function toAdminError(thrown: unknown, log: Logger, requestId: string, op
   }
   if (thrown instanceof ClientGoneError) return adminErrors.malformed_request('The body of the request broke off.')
   log.error({ err: thrown, requestId, operation }, 'a request of the Admin API failed')
-  return adminErrors.internal_error()
+  return adminErrors.internal_error(whyHopeless(thrown))
 }

@@ -15,7 +15,7 @@ import type { EncryptionRequest, ObjectEncryption } from './transform.ts'
 
 export { type BucketField, etagOfField } from './bucket-field.ts'
 export { requireNewBucketName } from './bucket-name.ts'
-export { invalidBucketName, objectErrors, onDeleteMarker } from './errors.ts'
+export { invalidBucketName, objectErrors, onDeleteMarker, whyHopeless } from './errors.ts'
 export {
   type ChangeOrigin,
   changeOrigin,

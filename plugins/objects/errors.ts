@@ -1,4 +1,4 @@
-import { defineErrors } from 'svc/kernel'
+import { defineErrors, isCatalogError } from 'svc/kernel'
 
 /** The errors of buckets, objects and uploads, with the codes and statuses of the AWS S3 error list. */
 export const objectErrors = defineErrors({
@@ -95,4 +95,16 @@ export function onDeleteMarker(versionId: string, extra: Readonly<Record<string,
   return objectErrors.MethodNotAllowed(undefined, {
     extra: { 'x-amz-delete-marker': 'true', 'x-amz-version-id': versionId, allow: 'DELETE', ...extra },
   })
+}
+
+/** What clients are told of a failed read for which a retry is useless. Undefined of every other error. */
+export function whyHopeless(error: unknown): string | undefined {
+  return isCatalogError(error) ? hopeless[error.code] : undefined
+}
+
+const hopeless: Readonly<Record<string, string>> = {
+  corrupt:
+    'The stored bytes are damaged and cannot be read. Trying again does not help; the operator has to look at the drives.',
+  kms_open_failed:
+    'The key that this was encrypted with does not open. Trying again does not help; the operator has to look at the key management.',
 }

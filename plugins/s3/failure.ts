@@ -1,7 +1,7 @@
 /** Converts thrown errors to S3 error answers. */
 import { CatalogError, isCatalogError } from 'svc/kernel'
 import { auditTagsOf } from 'svc/plugins/auth-sigv4/api'
-import { objectErrors } from 'svc/plugins/objects/api'
+import { objectErrors, whyHopeless } from 'svc/plugins/objects/api'
 import { ClientGoneError } from 'svc/plugins/payload/api'
 import { sendDocument } from './answer.ts'
 import { s3Errors } from './errors.ts'
@@ -108,15 +108,7 @@ export function toS3Error(context: S3RequestContext, thrown: unknown): CatalogEr
   if (thrown instanceof ClientGoneError) return new CatalogError('RequestAborted', 499, thrown.message)
   const { log } = context.environment
   log.error({ err: thrown, requestId: context.requestId, operation: context.operation }, 'a request failed')
-  return s3Errors.InternalError(isCatalogError(thrown) ? hopeless[thrown.code] : undefined)
-}
-
-/** Errors for which a retry is useless. */
-const hopeless: Readonly<Record<string, string>> = {
-  corrupt:
-    'The stored bytes are damaged and cannot be read. Trying again does not help; the operator has to look at the drives.',
-  kms_open_failed:
-    'The key that this was encrypted with does not open. Trying again does not help; the operator has to look at the key management.',
+  return s3Errors.InternalError(whyHopeless(thrown))
 }
 
 /**

@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { definePlugin } from 'svc/kernel'
 import { encodeChunks, signRequest } from 'svc/plugins/auth-sigv4/api'
 import { objectErrors } from 'svc/plugins/objects/api'
+import { storageErrors } from 'svc/plugins/storage/api'
 import { createFakeClock } from 'svc/testing'
 import t from 'tap'
 import { Type } from 'typebox'
@@ -76,7 +77,8 @@ const fail = defineAdminOperation({
   body: Type.Object({ how: Type.String() }),
   handle({ body }) {
     if (body.how === 'defect') throw new Error(`nobody must see ${secretText}`)
-    if (body.how === 'corrupt') throw objectErrors.InsufficientStorage()
+    if (body.how === 'corrupt') throw storageErrors.corrupt()
+    if (body.how === 'full') throw objectErrors.InsufficientStorage()
     if (body.how === 'slow') throw adminErrors.too_many_requests(undefined, { extra: { 'retry-after': '7' } })
     if (body.how === 'quota') throw objectErrors.QuotaExceeded()
     if (body.how === 'condition') throw objectErrors.PreconditionFailed()
@@ -275,9 +277,11 @@ t.test('errors of handlers', async t => {
   const defect = await how('defect')
   t.match(defect.json, { status: 500, code: 'internal_error' })
   t.notMatch(defect.text, secretText)
+  const damaged = await how('corrupt')
+  t.match(damaged.json, { status: 500, code: 'internal_error', detail: /^The stored bytes are damaged.*does not help/ })
   const { requestId } = defect.json
   t.ok(server.kernel.logs.some(line => line.requestId === requestId && line.operation === 'failForTests'))
-  t.match((await how('corrupt')).json, { status: 507, code: 'insufficient_storage' })
+  t.match((await how('full')).json, { status: 507, code: 'insufficient_storage' })
   t.match((await how('quota')).json, { status: 409, code: 'quota_exceeded' })
   t.match((await how('condition')).json, { status: 412, code: 'precondition_failed' })
   const slow = await how('slow')

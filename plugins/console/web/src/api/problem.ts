@@ -37,6 +37,13 @@ export class Problem extends Error {
   }
 }
 
+/** The words of an error where nothing stands beside them: where the server failed they end with the request id, which finds it in its log. */
+export function wordsOf(error: unknown): string {
+  if (!(error instanceof Problem)) return error instanceof Error ? error.message : String(error)
+  const { status, message, requestId } = error
+  return status === 500 && requestId !== '' ? `${message} (${texts.common.requestId(requestId)})` : message
+}
+
 /** As the server writes it (RFC 9457); what a proxy says may be anything. */
 interface ProblemDocument {
   readonly status: number

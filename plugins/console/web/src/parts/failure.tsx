@@ -4,7 +4,7 @@ import { notifications } from '@mantine/notifications'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
-import { Problem } from '../api/problem.ts'
+import { Problem, wordsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { Name } from './name.tsx'
 
@@ -72,10 +72,11 @@ export function useSeen(error: unknown, isAnswer = true) {
 }
 
 /** What was refused because the session was over: whoever reads it has signed in again above the page. */
-const sentenceOf = (error: unknown): string => {
-  if (error instanceof Problem && error.code === 'unauthenticated') return texts.problems.sessionWasOver
-  return error instanceof Error ? error.message : String(error)
-}
+const sentenceOf = (error: unknown, words = messageOf): string =>
+  error instanceof Problem && error.code === 'unauthenticated' ? texts.problems.sessionWasOver : words(error)
+
+/** The request id stands below it. */
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** What the server says, and what this page itself has found, needs none. */
 const headlineOf = (error: unknown): string | undefined =>
@@ -86,7 +87,7 @@ export function notifyFailure(error: unknown, title?: string): void {
   notifications.show({
     color: 'red',
     title: title ?? headlineOf(error),
-    message: <Name>{sentenceOf(error)}</Name>,
+    message: <Name>{sentenceOf(error, wordsOf)}</Name>,
     autoClose: 10_000,
   })
 }

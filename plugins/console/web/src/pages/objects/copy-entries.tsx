@@ -4,7 +4,7 @@ import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { call, idempotencyKey, newKey } from '../../api/client.ts'
-import { atField, Problem, problemAt, problemOfNetwork } from '../../api/problem.ts'
+import { atField, Problem, problemAt, problemOfNetwork, wordsOf } from '../../api/problem.ts'
 import { withRetries } from '../../api/retries.ts'
 import { useAskFirst } from '../../parts/ask-first.tsx'
 import { useForm } from '../../parts/form.ts'
@@ -384,8 +384,7 @@ function inOrder(steps: readonly Step[]): readonly Step[] {
 const isTaken = (error: unknown): boolean => error instanceof Problem && error.code === 'precondition_failed'
 
 function reasonOf(error: unknown): string {
-  if (isTaken(error)) return texts.objects.keyTaken
-  return error instanceof Error ? error.message : String(error)
+  return isTaken(error) ? texts.objects.keyTaken : wordsOf(error)
 }
 
 function inForm(error: unknown): unknown {

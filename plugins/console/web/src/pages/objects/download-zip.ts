@@ -1,5 +1,5 @@
 import { exchange, newKey, urlOf } from '../../api/client.ts'
-import { Problem } from '../../api/problem.ts'
+import { Problem, wordsOf } from '../../api/problem.ts'
 import { notifyFailure } from '../../parts/failure.tsx'
 import { texts } from '../../texts/index.ts'
 
@@ -59,5 +59,5 @@ function naming(error: unknown, objects: readonly string[]): unknown {
   if (!(error instanceof Problem)) return error
   const [, index] = /^\/objects\/(\d+)/.exec(error.fields[0]?.field ?? '') ?? []
   const key = index === undefined ? undefined : objects[Number(index)]
-  return key === undefined ? error : new Error(texts.objects.zipRefused(key, error.message))
+  return key === undefined ? error : new Error(texts.objects.zipRefused(key, wordsOf(error)))
 }

@@ -3,7 +3,7 @@
 import { IconPlayerPause, IconPlayerPlay, IconRefresh, IconX } from '@tabler/icons-react'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { memo, useRef } from 'react'
-import { Problem } from '../../api/problem.ts'
+import { Problem, wordsOf } from '../../api/problem.ts'
 import { texts } from '../../texts/index.ts'
 import { formatBytes } from '../format.ts'
 import { Name } from '../name.tsx'
@@ -106,7 +106,7 @@ const OpenRow = memo(function OpenRow({ upload, state, isEnding, isCut, isSilent
         ? texts.uploads.silent
         : state === 'sending'
           ? progressOf(upload)
-          : wordsOf(upload)
+          : outcomeOf(upload)
   const words = withReason(progress, anew)
   return (
     <>
@@ -157,10 +157,10 @@ function progressOf(upload: Upload): string {
   return rate > 0 ? `${texts.uploads.rate(formatBytes(rate))} · ${percent}` : percent
 }
 
-function wordsOf({ state, error, uploadId }: Upload): string {
+function outcomeOf({ state, error, uploadId }: Upload): string {
   // The server says that nothing was stored: that is so of a file in one request.
   const noRoom = error instanceof Problem && uploadId !== undefined ? texts.uploads.noRoom[error.code] : undefined
   if (state === 'failed' && noRoom !== undefined) return noRoom
-  if (state === 'failed') return shownText(error instanceof Error ? error.message : String(error))
+  if (state === 'failed') return shownText(wordsOf(error))
   return state === 'sending' ? '' : texts.uploads[state]
 }
