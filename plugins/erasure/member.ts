@@ -37,7 +37,7 @@ export class Member {
   returning: Promise<void> | undefined
   /** It may have notes of missing shards that records do not mention yet. */
   mayHaveNotes = false
-  /** Shards of it were found missing, and not all are rebuilt yet. */
+  /** Shards of it were found missing, some of them are rebuilt, and more can be. */
   rebuild: RebuildProgress | undefined
 
   constructor(slot: number, index: number, path: string, drive: WatchedDrive) {

@@ -425,8 +425,10 @@ export class RepairLoop {
     const { before, after, error } = outcome
     const shardBytes = Math.ceil(outcome.dataBytes / outcome.dataCount)
     for (const member of this.#options.set.members) {
-      if (!needsRebuild(before[member.slot]) || (hasFailed && member.rebuild === undefined)) continue
+      if (!needsRebuild(before[member.slot])) continue
       const isDone = after[member.slot] === 'ok'
+      // It begins with a shard that the drive got: of a record that is lost every drive lacks its shard, and none is rebuilt.
+      if (member.rebuild === undefined && (hasFailed || !isDone)) continue
       member.rebuild = addAttempt(member.rebuild, {
         record: key,
         nowMs: clock.now(),
