@@ -199,6 +199,8 @@ if (withoutBrowser !== false) {
     const lost = dialog.getByRole('row', { name: /^data\/lost\.bin lost / })
     await lost.getByText('the data cannot be read any more').waitFor()
     await lost.getByText(`${join(folder, 'drive1')}: missing`).waitFor()
+    await dialog.getByText('What is lost cannot be healed. Upload it again from a backup.').waitFor()
+    await dialog.getByText('svcctl admin heal start ALIAS --recursive --deep --remove --wait').waitFor()
     t.same(await accessibilityFlaws(page), [])
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })

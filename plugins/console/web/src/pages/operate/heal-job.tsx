@@ -3,6 +3,7 @@ import { Drawer, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { Copyable } from '../../parts/copyable.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatCount, formatDate } from '../../parts/format.ts'
@@ -81,11 +82,22 @@ function Opened({ listed }: { listed: Job }) {
           isDense
         />
       )}
+      {left.some(({ kind, dangling, removed }) => kind === 'object' && dangling && !removed) && (
+        <>
+          <Text size="sm">{words.lostAdvice}</Text>
+          <Copyable label={words.deleteLost} text={removalOf(data)} />
+        </>
+      )}
       {left.length > itemsShown && <Text size="sm">{words.moreItems(left.length - itemsShown)}</Text>}
       {data.itemsTruncated && <Text size="sm">{words.itemsTruncated(data.items.length)}</Text>}
     </Stack>
   )
 }
+
+/** Of its bucket alone, where it has looked at one. */
+const removalOf = ({ request: { bucket } }: Job): string =>
+  ['svcctl admin heal start ALIAS', ...(bucket === undefined ? [] : [`--bucket ${bucket}`])].join(' ') +
+  ' --recursive --deep --remove --wait'
 
 function columnsOf({ request: { dryRun } }: Job): Column<Item>[] {
   return [

@@ -103,6 +103,9 @@ export const operate = {
   itemKinds: { format: 'drives', system: 'data of the server itself' },
   version: (id: string) => `version ${id}`,
   itemStates: { lost: 'lost', removed: 'was lost, is deleted', damaged: 'damaged', notHealed: 'not healed' },
+  lostAdvice:
+    'What is lost cannot be healed. Upload it again from a backup. This command deletes every object that is lost, after it has asked; its data cannot be brought back then, not even by a drive that returns:',
+  deleteLost: 'Delete lost objects',
   shards: 'Shards',
   shardOn: (drive: string, state: string) => `${drive}: ${state}`,
   moreItems: (count: number) => `and ${formatCount(count)} more`,
