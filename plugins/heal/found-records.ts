@@ -9,6 +9,9 @@ const foundMax = 200
 export const foundByDryRun = ({ request, damaged, found }: StoredHealJob): number =>
   request.dryRun === true ? damaged - (found?.checked ?? 0) : 0
 
+/** How many of those are lost, at most: what other jobs have checked since may have been among them. */
+export const lostByDryRun = (job: StoredHealJob): number => Math.min(job.dangling, foundByDryRun(job))
+
 export function addFound({ found }: StoredHealJob, key: Buffer): void {
   if (found !== undefined && found.keys.length < foundMax) found.keys.push(key.toString('base64'))
 }

@@ -10,7 +10,7 @@ import type { Redundancy } from './admin/get-redundancy.ts'
 import type { StoredHealJob } from './admin/heal-schema.ts'
 import { currentPass, type DeepScans } from './deep-scan.ts'
 import { healErrors } from './errors.ts'
-import { foundByDryRun } from './found-records.ts'
+import { foundByDryRun, lostByDryRun } from './found-records.ts'
 import type { HealJobs } from './jobs.ts'
 import { countLeft } from './left-records.ts'
 import { countOverScopes } from './scopes.ts'
@@ -52,6 +52,7 @@ export async function readRedundancy({
   const leftOf = new Map<StoredHealJob, number>()
   for (const job of valid) leftOf.set(job, await countLeft(job, storage))
   const found = countOverScopes(valid, foundByDryRun)
+  const lost = countOverScopes(valid, lostByDryRun)
   const left = countOverScopes(valid, job => leftOf.get(job)!)
   const toldByJobs: string[] = []
   if (left > 0) {
@@ -59,7 +60,7 @@ export async function readRedundancy({
   }
   if (found > 0) {
     toldByJobs.push(
-      `A dry run has found ${recordsOf(found)} with missing or corrupt shards, which no job has healed since.`,
+      `A dry run has found ${recordsOf(found)} with missing or corrupt shards, which no job has healed since.${lostOf(lost, found, valid)}`,
     )
   }
   missing.push(...toldByJobs)
@@ -84,6 +85,7 @@ export async function readRedundancy({
     hasFoundDamage: toldByJobs.length > 0 || open.unmarkedShardCount > 0,
     summary: missing.length === 0 ? 'Everything has all of its shards.' : missing.join(' '),
     ...total,
+    lostRecords: lost,
     healed: open.counts.healed,
     failed: open.counts.failed,
     ...(pass === undefined
@@ -125,6 +127,15 @@ async function hasItsBucket({ request: { bucket } }: StoredHealJob, objects: Pic
 function hasFoundIn({ pool, set }: Pick<PlacedSet, 'pool' | 'set'>, { drives }: StoredHealJob): boolean {
   const damaged = drives.filter(({ missing, corrupt }) => missing + corrupt > 0)
   return damaged.length === 0 || damaged.some(drive => drive.pool === pool && drive.set === set)
+}
+
+/** The end of the sentence about dry runs. */
+function lostOf(lost: number, found: number, jobs: readonly StoredHealJob[]): string {
+  if (lost === 0) return ''
+  const isExact = jobs.every(job => lostByDryRun(job) === 0 || (job.found?.checked ?? 0) === 0)
+  if (isExact && found === 1) return ' It is lost: the job lists it.'
+  const [are, them] = lost === 1 ? ['is', 'it'] : ['are', 'them']
+  return ` ${isExact ? '' : 'Up to '}${lost} of them ${are} lost: the job lists ${them}.`
 }
 
 const recordsOf = (count: number): string => `${count} record${count === 1 ? '' : 's'}`

@@ -192,7 +192,9 @@ if (withoutBrowser !== false) {
     await page.getByRole('link', { name: /may be lost/ }).click()
     await page.getByText('1 of them could not be healed in the last attempt').waitFor()
 
-    await page.getByRole('row', { name: /^data\/ by the records, only looked completed / }).waitFor()
+    const looked = page.getByRole('row', { name: /^data\/ by the records, only looked completed / })
+    const titles = await page.getByRole('columnheader').allTextContents()
+    t.equal(await looked.getByRole('cell').nth(titles.indexOf('Lost')).textContent(), '1')
     const job = page.getByRole('row', { name: /^everything every byte completed / })
     await job.getByRole('button', { name: 'everything' }).click()
     const dialog = page.getByRole('dialog', { name: 'Heal job: everything' })

@@ -37,6 +37,7 @@ const ledger = (given: Partial<Redundancy> = {}) =>
     belowRecords: 0,
     belowBytes: 0,
     failingRecords: 0,
+    lostRecords: 0,
     summary: 'All.',
     ...given,
   }) as Redundancy
@@ -87,6 +88,15 @@ t.test('no number of drives is promised where it may be another one', async t =>
   t.same([rebuilt.color, rebuilt.text], ['orange', 'Everything can be read and written; 1 more drive may fail.'])
   const lost = healthOf(infoOf(4, 2, 'ok'), ledger({ isFull: false, belowRecords: 2, failingRecords: 1 }), true)
   t.same([lost.color, lost.text], ['red', 'Some of what is stored may be lost.'])
+  const found = ledger({ isFull: false, lostRecords: 2, summary: 'Found 3. 2 of them are lost.' })
+  const looked = healthOf(infoOf(4, 2, 'ok'), found, true)
+  t.same([looked.color, looked.text], ['red', 'Some of what is stored may be lost.'])
+  t.same(
+    looked.findings.map(({ text }) => text),
+    ['Found 3. 2 of them are lost.'],
+  )
+  const beside = healthOf(infoOf(4, 2, 'ok', [], 1), found, true).findings.map(({ text }) => text)
+  t.match(beside, [/^A dry run has found 2 versions and parts that are lost: a heal job lists them\.$/, /rebuilt$/])
   t.equal(
     healthOf(infoOf(4, 2, 'read_only', [2, 3], 1), missing, true).text,
     '2 drives have failed. Some of what is stored may be out of reach now.',

@@ -23,6 +23,10 @@ export const Redundancy = Type.Object(
     }),
     summary: Type.String({ description: 'A description in sentences, with the problems.' }),
     ...amounts,
+    lostRecords: Type.Integer({
+      description:
+        'How many records a dry run has found lost: at most, where a job has checked some of what it has found since. Of those that a job has tried to heal `failingRecords` tells.',
+    }),
     healed: Type.Integer({ description: 'Versions and parts that got missing shards since the start of the server.' }),
     failed: Type.Integer({ description: 'Attempts to heal that failed since then; they are repeated.' }),
     scrub: Type.Optional(

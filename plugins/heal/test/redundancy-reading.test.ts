@@ -85,6 +85,17 @@ t.test(
     t.match(await read([jobOf({ ...everything, dryRun: true }, { damaged: 1 }), dryRun]), {
       summary: /found 1 record with/,
     })
+    t.match(await read([dryRun]), { lostRecords: 0 })
+    const withLost = { ...dryRun, damaged: 3, dangling: 2 }
+    t.match(await read([withLost]), {
+      lostRecords: 2,
+      summary: /healed since\. 2 of them are lost: the job lists them\.$/,
+    })
+    t.match(await read([{ ...withLost, found: { keys: [], checked: 2 } }]), {
+      lostRecords: 1,
+      summary: /Up to 1 of them is lost/,
+    })
+    t.match(await read([jobOf(everything, { failed: 2, dangling: 2 }), withLost]), { lostRecords: 0 })
   },
 )
 

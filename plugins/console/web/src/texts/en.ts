@@ -235,6 +235,8 @@ export const en = {
     beingRepaired: 'This is repaired while the drives that it needs work.',
     mayBeLost: (records: number) =>
       `${counted(records, 'version or part', 'versions and parts')} could not be repaired in the last attempt, and may be lost: a heal job lists ${records === 1 ? 'it' : 'them'}.`,
+    foundLost: (records: number) =>
+      `A dry run has found ${counted(records, 'version or part that is', 'versions and parts that are')} lost: a heal job lists ${records === 1 ? 'it' : 'them'}.`,
     /** `date`: empty before there is one. */
     certificate: (id: string, domains: string, isExpired: boolean, date: string) => {
       const state = date === '' ? 'could not be ordered' : `${isExpired ? 'expired' : 'expires'} on ${date}`

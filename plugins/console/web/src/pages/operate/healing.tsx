@@ -75,10 +75,10 @@ interface RedundancyProps {
 }
 
 function Redundancy({ ledger, lost }: RedundancyProps) {
-  const { records = 0, belowRecords = 0, failingRecords = 0 } = ledger ?? {}
+  const { records = 0, belowRecords = 0, failingRecords = 0, lostRecords = 0 } = ledger ?? {}
   const isFull = ledger?.isFull === true
   const summary = ledger?.summary ?? lost.map(({ path, state }) => texts.overview.driveLost(path, state, '')).join(', ')
-  const isAtRisk = lost.length > 0 || failingRecords > 0
+  const isAtRisk = lost.length > 0 || failingRecords > 0 || lostRecords > 0
   const color = isFull ? 'teal' : isAtRisk ? 'red' : 'orange'
   const label = texts.operate.complete(records - belowRecords, records)
   const Icon = isFull ? IconCheck : IconAlertTriangle
@@ -141,6 +141,7 @@ function columnsOf(onCancel: (job: Job) => void): Column<Job>[] {
     { title: texts.operate.damaged, isNumber: true, render: ({ damaged }) => formatCount(damaged) },
     { title: texts.operate.healed, isNumber: true, render: ({ healed }) => formatCount(healed) },
     { title: texts.operate.failed, isNumber: true, render: ({ failed }) => formatCount(failed) },
+    { title: texts.operate.lost, isNumber: true, render: ({ dangling }) => formatCount(dangling) },
     { title: texts.operate.started, render: ({ startedAt }) => formatDate(startedAt) },
     {
       title: texts.common.actions,

@@ -81,7 +81,8 @@ function safetyOf(
     ({ state, parity, offline, healing }) => state === 'unavailable' || (state !== 'ok' && offline + healing > parity),
   )
   if (isOut) return { color: 'red', text: words.notAllRead }
-  if ((redundancy?.failingRecords ?? 0) > 0) return { color: 'red', text: words.someLost }
+  if (redundancy !== undefined && redundancy.failingRecords + redundancy.lostRecords > 0)
+    return { color: 'red', text: words.someLost }
   const isWhole = sets.every(({ state }) => state === 'ok')
   if (least < 0 && spare >= 0 && !isWhole) return { color: 'red', text: words.reducedNotRead }
   if (sets.some(({ state }) => state === 'read_only'))
@@ -111,9 +112,12 @@ function setFindings({ pools }: ServerInfo): Finding[] {
 /** What drives that are lost or rebuilt make incomplete is said of them; `isTold`: there are such. */
 function redundancyFindings(redundancy: Redundancy | undefined, isTold: boolean): Finding[] {
   if (redundancy === undefined || redundancy.isFull) return []
-  const { belowRecords, belowBytes, failingRecords, hasFoundDamage, summary } = redundancy
-  const lost = failingRecords > 0 ? [{ text: words.mayBeLost(failingRecords) }] : []
-  if (belowRecords === 0) return isTold && !hasFoundDamage ? lost : [...lost, { text: summary }]
+  const { belowRecords, belowBytes, failingRecords, hasFoundDamage, lostRecords, summary } = redundancy
+  const failing = failingRecords > 0 ? [{ text: words.mayBeLost(failingRecords) }] : []
+  // The summary tells of those that were found lost, too.
+  if (belowRecords === 0 && (!isTold || hasFoundDamage)) return [...failing, { text: summary }]
+  const lost = lostRecords > 0 ? [...failing, { text: words.foundLost(lostRecords) }] : failing
+  if (belowRecords === 0) return lost
   const below = words.below(belowRecords, formatBytes(belowBytes))
   // Of what may be lost nothing says that it is being repaired. What jobs have found is in the summary.
   return [...lost, { text: failingRecords > 0 ? below : `${below} ${words.beingRepaired}`, details: summary }]
