@@ -49,8 +49,8 @@ interface EditorProps {
 
 function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
   const mayChange = useRights(bucket).has('s3:PutBucketNotification')
-  // The page of the targets, and its button.
-  const mayAddTarget = [useMay('admin:ServerInfo'), useMay('admin:GetConfig'), useMay('admin:ConfigUpdate')].every(
+  // The page of the targets, and its buttons.
+  const mayChangeTargets = [useMay('admin:ServerInfo'), useMay('admin:GetConfig'), useMay('admin:ConfigUpdate')].every(
     may => may,
   )
   const form = useForm({ initialValues: { subscriptions } })
@@ -63,7 +63,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
   const arns = (targets.data ?? []).map(({ arn }) => arn)
   const nameOf = (arn: string) => targets.data?.find(target => target.arn === arn)?.id ?? arn
   /** Why the server would refuse a rule for a target: no words for one that it takes. */
-  const refusals = new Map((targets.data ?? []).flatMap(target => refusalOf(target) ?? []))
+  const refusals = new Map((targets.data ?? []).flatMap(target => refusalOf(target, mayChangeTargets) ?? []))
   const saving = useMutation({
     mutationFn: () =>
       call('putBucketEvents', {
@@ -97,7 +97,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
           {rules.length === 0 && <Text c="dimmed">{words.noRules}</Text>}
           {targets.isSuccess && arns.length === 0 && (
             <Text c="dimmed">
-              <LinkedText text={mayAddTarget ? words.noTargets : words.noTargetsYet} />
+              <LinkedText text={mayChangeTargets ? words.noTargets : words.noTargetsYet} />
             </Text>
           )}
           {rules.map(({ arn }, index) => (
@@ -172,8 +172,14 @@ interface Refusal {
   readonly hint: string
 }
 
-function refusalOf({ arn, enabled, online }: Target): [readonly [string, Refusal]] | undefined {
-  if (!enabled) return [[arn, { label: words.notEnabled, hint: words.notEnabledHint }]]
-  if (!online) return [[arn, { label: words.away, hint: words.awayHint }]]
+function refusalOf(
+  { arn, enabled, online }: Target,
+  mayChangeTargets: boolean,
+): [readonly [string, Refusal]] | undefined {
+  if (!enabled) {
+    const hint = mayChangeTargets ? words.notEnabledHint : words.notEnabledForOthers
+    return [[arn, { label: words.notEnabled, hint }]]
+  }
+  if (!online) return [[arn, { label: words.away, hint: mayChangeTargets ? words.awayHint : words.awayForOthers }]]
   return undefined
 }

@@ -173,9 +173,13 @@ export const events = {
     `A test event has reached ${id}. But the target is not enabled: no other event is sent to it.`,
   notEnabled: (arn: string) => `${arn} (not enabled)`,
   notEnabledHint: 'It is not enabled: the server refuses rules for it. Enable it on the page “Event targets”.',
+  notEnabledForOthers:
+    'It is not enabled: the server refuses rules for it. Ask somebody who may change the settings of this server to enable it.',
   away: (arn: string) => `${arn} (offline)`,
   awayHint:
     'Its last delivery failed: the server takes new rules for it only while it answers. See why on the page “Event targets”, and test it there.',
+  awayForOthers:
+    'Its last delivery failed: the server takes new rules for it only while it answers. Ask somebody who may change the settings of this server to look at it.',
   testedInVain: (id: string, why: string) => `A test event has reached ${id}, and nobody gets it. ${why}`,
   tested: (id: string) => `A test event has reached ${id}.`,
   testFailed: (id: string) => `The test event has not reached ${id}`,
