@@ -1061,6 +1061,8 @@ if (withoutBrowser !== false) {
     t.equal(await said.count(), 1)
     t.equal(await speed.getByLabel('Size', { exact: true }).getAttribute('aria-invalid'), 'true')
     t.equal(await speed.getByRole('alert').count(), 0)
+    const kinds = await speed.getByLabel('Measure').locator('option').allTextContents()
+    t.same(kinds, ['objects, as clients would', 'the drives'], 'there is no network between nodes of one')
     await speed.getByLabel('Measure').selectOption('the drives')
     t.equal(await speed.getByLabel('Concurrency').count(), 0)
     await speed.getByLabel('Size', { exact: true }).fill('1')

@@ -13,7 +13,7 @@ const words = texts.tools
 
 export interface MeasurementProps<Kind extends string, Result> {
   /** The first is chosen at first. */
-  readonly kinds: Readonly<Record<Kind, string>>
+  readonly kinds: Readonly<Partial<Record<Kind, string>>>
   /** What to know of the kind before. */
   readonly hintOf?: (kind: Kind) => string
   /** What more can be chosen of the kind. `errors` by the name of the field, for all until one of them `changed`. */

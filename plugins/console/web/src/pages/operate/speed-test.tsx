@@ -1,13 +1,16 @@
 import { Group, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { useMay } from '../../app/signed-in.ts'
 import { BytesInput, withSizes } from '../../parts/bytes-input.tsx'
 import { formatBytes } from '../../parts/format.ts'
 import { Measurement } from '../../parts/measurement.tsx'
 import { NumberInput } from '../../parts/number-input.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { texts } from '../../texts/index.ts'
+import { serverInfoQuery } from '../overview/queries.ts'
 
 const words = texts.tools
 
@@ -26,6 +29,10 @@ export function SpeedTest() {
   // Empty: the server's defaults, which differ by the kind.
   const [size, setSize] = useState<number | ''>('')
   const [concurrency, setConcurrency] = useState<number | string>('')
+  const info = useQuery({ ...serverInfoQuery, enabled: useMay('admin:ServerInfo'), refetchInterval: false })
+  // Of one node there is no network to measure: the server refuses it.
+  const { net, ...own } = words.speedKinds
+  const kinds: Partial<typeof words.speedKinds> = (info.data?.nodes.length ?? 1) > 1 ? { ...own, net } : own
   const run = (kind: Kind, durationSeconds: number) =>
     call('runSpeedtest', {
       params: { kind },
@@ -37,7 +44,7 @@ export function SpeedTest() {
     })
   return (
     <Measurement
-      kinds={words.speedKinds}
+      kinds={kinds}
       submit={words.run}
       run={run}
       fieldsOf={(kind, errors, changed) =>
