@@ -88,8 +88,13 @@ export interface RedundantStorage {
   /** Every drive has all records of its set. */
   readonly isWhole: boolean
   readonly canWrite: boolean
-  /** Shards that were found missing or corrupt within the last moments; their records do not say so yet. */
+  /**
+   * Shards that were found missing or corrupt within the last moments; their records do not say so yet. A drive that has come back, and may
+   * have noted some, counts as one until it has been asked.
+   */
   readonly unmarkedShardCount: number
+  /** The same without such drives. */
+  readonly foundShardCount: number
   /** Records whose last attempt to heal failed; some may be lost. They are tried again. */
   readonly failingCount: number
   /** Counts of the background repair since the start. */

@@ -27,6 +27,9 @@ export function createRedundantSet({ set, healing, repairLoop, ledger, mountChec
     get unmarkedShardCount() {
       return repairLoop.unmarkedShardCount
     },
+    get foundShardCount() {
+      return repairLoop.foundShardCount
+    },
     counts: repairLoop.counts,
     async drives() {
       await mountCheck.check()

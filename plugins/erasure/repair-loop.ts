@@ -314,7 +314,12 @@ export class RepairLoop {
   /** Number of missing or corrupt shards that no record lists as missing yet. A drive that may have notes counts as one. */
   get unmarkedShardCount(): number {
     const noting = this.#options.set.members.filter(({ mayHaveNotes }) => mayHaveNotes).length
-    return this.#options.set.missingShards.count + this.#beingMarked + noting
+    return this.foundShardCount + noting
+  }
+
+  /** Without drives that may have notes: every drive that comes back is one, whether or not it lacks a shard. */
+  get foundShardCount(): number {
+    return this.#options.set.missingShards.count + this.#beingMarked
   }
 
   /** Marks shards that were found missing, as soon as there is a write quorum. */

@@ -82,7 +82,7 @@ export async function readRedundancy({
   const pass = await currentPass(scans)
   return {
     isFull: missing.length === 0,
-    hasFoundDamage: toldByJobs.length > 0 || open.unmarkedShardCount > 0,
+    hasFoundDamage: toldByJobs.length > 0 || open.foundShardCount > 0,
     summary: missing.length === 0 ? 'Everything has all of its shards.' : missing.join(' '),
     ...total,
     lostRecords: lost,
@@ -142,7 +142,7 @@ const recordsOf = (count: number): string => `${count} record${count === 1 ? '' 
 
 /** Of all sets, or of one. */
 function shortfalls(
-  open: Pick<RedundantStorage, 'unmarkedShardCount' | 'isWhole'>,
+  open: Pick<RedundantStorage, 'unmarkedShardCount' | 'foundShardCount' | 'isWhole'>,
   summaries: readonly SetSummary[],
   { records, belowRecords, failingRecords }: Pick<Redundancy, 'records' | 'belowRecords' | 'failingRecords'>,
 ): string[] {
@@ -162,7 +162,9 @@ function shortfalls(
       )
     }
   }
-  if (open.unmarkedShardCount > 0) missing.push('Missing or corrupt shards were found just now.')
+  if (open.foundShardCount > 0) missing.push('Missing or corrupt shards were found just now.')
+  if (missing.length === 0 && open.unmarkedShardCount > 0)
+    missing.push('A drive was started just now, and may lack shards.')
   if (missing.length === 0 && !open.isWhole) missing.push('A drive does not have all records yet.')
   return missing
 }

@@ -67,6 +67,9 @@ export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStor
     get unmarkedShardCount() {
       return sets.reduce((count, { of }) => count + of.unmarkedShardCount, 0)
     },
+    get foundShardCount() {
+      return sets.reduce((count, { of }) => count + of.foundShardCount, 0)
+    },
     counts: {
       get healed() {
         return sum('healed')

@@ -7,6 +7,7 @@ import type { Derive, Procedure, RebuildProgress, Transaction } from 'svc/plugin
 import { createFakeClock } from 'svc/testing'
 import t from 'tap'
 import type { AnswerWatch } from '../answer-watch.ts'
+import { createRedundantSet } from '../redundancy.ts'
 import { RepairLoop } from '../repair-loop.ts'
 import { headOf } from '../set-record.ts'
 import { newFolders, openTestSet } from './fixtures/open-set.ts'
@@ -51,6 +52,28 @@ t.test('many missing shards are marked in bounded changes', async t => {
   t.equal((await ledger.read()).below.records, sizes[0], 'marks that were committed stay')
   await repairLoop.markMissingShards()
   t.equal((await ledger.read()).below.records, recordCount, 'the others are marked later')
+})
+
+t.test('a drive that comes back lacks nothing that anybody has found', async t => {
+  const open = await openTestSet(await newFolders(t, 3), options)
+  t.teardown(() => open.stop())
+  const { set, repairLoop, backend } = open
+  const redundant = createRedundantSet(open)
+  const countsOf = () => [redundant.unmarkedShardCount, redundant.foundShardCount]
+  await backend.execute('put', { name: 'one', blobs: [] }, Buffer.alloc(600, 1))
+  const key = keyOf('one')
+  const { identity } = headOf((await set.leader().drive.get(key))!.value)
+  await repairLoop.markMissingShards()
+  t.same(countsOf(), [0, 0])
+  set.onReturned(set.members[1]!, false)
+  t.equal(set.members[1]!.state, 'behind')
+  t.same(countsOf(), [1, 0], 'it may have noted something')
+  set.onMissingShard({ slot: 1, key, identity })
+  t.same(countsOf(), [2, 1])
+  await repairLoop.bringBack(new AbortController().signal)
+  await repairLoop.markMissingShards()
+  t.equal(set.members[1]!.state, 'current')
+  t.same(countsOf(), [0, 0])
 })
 
 t.test('a replaced drive needs no marks, and all of its shards are rebuilt', async t => {

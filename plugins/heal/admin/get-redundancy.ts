@@ -19,7 +19,7 @@ export const Redundancy = Type.Object(
     }),
     hasFoundDamage: Type.Boolean({
       description:
-        'Missing or corrupt shards are known that the counts do not have yet: found just now, or by a heal job that left them or only looked.',
+        'Missing or corrupt shards are known, or suspected, that the counts do not have yet: they were found just now or by a dry run, or a heal job could not check or heal their records.',
     }),
     summary: Type.String({ description: 'A description in sentences, with the problems.' }),
     ...amounts,

@@ -13,6 +13,7 @@ const whole = {
   sets: [],
   isWhole: true,
   unmarkedShardCount: 0,
+  foundShardCount: 0,
   counts: { healed: 0, failed: 0, scrubbed: 0, damaged: 0 },
   drives: async () => [],
 } as unknown as RedundantStorage
@@ -31,7 +32,15 @@ const jobOf = (request: HealRequest, given: Partial<StoredHealJob> = {}): Stored
 const dryRun = jobOf({ ...everything, dryRun: true }, { damaged: 2 })
 
 /** Of a drive each; `second`: what is amiss in the second one. */
-function twoSets({ belowCount = 0, isHealing = false, state = 'online', unmarkedShardCount = 0, isWhole = true }) {
+function twoSets({
+  belowCount = 0,
+  isHealing = false,
+  state = 'online',
+  foundCount = 0,
+  notedCount = 0,
+  isWhole = true,
+}) {
+  const shards = { foundShardCount: foundCount, unmarkedShardCount: foundCount + notedCount }
   const quorums = { parityCount: 0, reducedParityCount: 0, leastParityCount: 0, readQuorum: 1, writeQuorum: 1 }
   const placeOf = (set: number) => ({ pool: 0, set, slot: 0, ...quorums })
   const setOf = (set: number, given: object) => ({ pool: 0, set, redundant: { failingCount: 0, ...given } })
@@ -39,10 +48,10 @@ function twoSets({ belowCount = 0, isHealing = false, state = 'online', unmarked
   return {
     ...whole,
     isWhole,
-    unmarkedShardCount,
+    ...shards,
     sets: [
-      setOf(0, { amounts: amounts(0), unmarkedShardCount: 0, isWhole: true }),
-      setOf(1, { amounts: amounts(belowCount), unmarkedShardCount, isWhole }),
+      setOf(0, { amounts: amounts(0), unmarkedShardCount: 0, foundShardCount: 0, isWhole: true }),
+      setOf(1, { amounts: amounts(belowCount), ...shards, isWhole }),
     ],
     drives: async () => [
       { state: 'online', place: placeOf(0) },
@@ -81,7 +90,16 @@ t.test(
       hasFoundDamage: false,
     })
     t.match(await read([], [], twoSets({ isHealing: true })), { isFull: false, hasFoundDamage: false })
-    t.match(await read([], [], twoSets({ unmarkedShardCount: 1 })), { isFull: false, hasFoundDamage: true })
+    t.match(await read([], [], twoSets({ foundCount: 1 })), { isFull: false, hasFoundDamage: true })
+    t.match(await read([], [], twoSets({ isHealing: true, notedCount: 1 })), {
+      hasFoundDamage: false,
+      summary: /^1 of 2 drives is being rebuilt\.$/,
+    })
+    t.match(await read([], [], twoSets({ notedCount: 1 })), {
+      isFull: false,
+      hasFoundDamage: false,
+      summary: 'A drive was started just now, and may lack shards.',
+    })
     t.match(await read([jobOf({ ...everything, dryRun: true }, { damaged: 1 }), dryRun]), {
       summary: /found 1 record with/,
     })
@@ -137,7 +155,7 @@ t.test('a set is full only where nothing that is known says otherwise', async t 
   t.same(await isFull([], [], { belowCount: 1 }), [true, false])
   t.same(await isFull([], [], { isHealing: true }), [true, false], 'also where nothing is stored in shards')
   t.same(await isFull([], [], { state: 'offline' }), [true, false])
-  t.same(await isFull([], [], { unmarkedShardCount: 1 }), [true, false])
+  t.same(await isFull([], [], { notedCount: 1 }), [true, false])
   t.same(await isFull([], [], { isWhole: false }), [true, false])
   t.same(await isFull([{ ...dryRun, drives: [drives[0]!, { ...drives[0]!, set: 1, corrupt: 2 }] }]), [true, false])
   t.same(await isFull([dryRun]), [false, false], 'of a dry run that does not say where')
