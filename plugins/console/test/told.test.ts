@@ -1,28 +1,51 @@
 /** What the list of purges says of caches in front that have not taken them. */
 import t from 'tap'
-import { toldOf } from '../web/src/pages/cache/told.ts'
+import { behindOf, toldOf } from '../web/src/pages/cache/told.ts'
 
-const inFront = { id: 'cdn', online: true, queued: 0, owesAll: false, lastError: '' }
+const inFront = {
+  id: 'cdn',
+  domains: [] as string[],
+  online: true,
+  queued: 0,
+  owesAll: false,
+  lastError: '',
+  lastSuccessAt: '2026-01-02T12:00:00.000Z',
+}
+const failing = { ...inFront, online: false, queued: 1, lastError: 'It answered 403.' }
+const request = { paths: ['/a.html'], patterns: [], tags: [], all: false }
+const later = { state: 'completed', createdAt: '2026-01-02T12:00:01.000Z', request } as const
+const earlier = { ...later, createdAt: '2026-01-02T11:59:59.000Z' }
+const done = { text: 'done', is: 'good' }
+const doneHere = { text: 'done in this cache', is: 'poor' }
 
-t.test('a purge is done where all that is in front has taken it', async t => {
-  t.same(toldOf('completed', []), { text: 'done', is: 'good', notes: [] })
-  t.same(toldOf('completed', [inFront]), { text: 'done', is: 'good', notes: [] })
-  t.equal(toldOf('completed', undefined).text, 'done in this cache', 'it is not known what is in front')
+t.test('a cache in front is behind where it fails and something waits for it', async t => {
+  t.same(behindOf([inFront, failing]), [failing])
+  t.same(behindOf([{ ...failing, queued: 0 }]), [], 'a test has failed')
+  t.equal(behindOf([{ ...failing, queued: 0, owesAll: true }]).length, 1)
+  t.same(behindOf([{ ...inFront, queued: 1 }]), [], 'it is being told')
 })
 
-t.test('a purge that a cache in front refused, or has not got yet, is done in this cache alone', async t => {
-  const refused = { ...inFront, online: false, queued: 1, lastError: 'It answered 403.' }
-  t.same(toldOf('completed', [inFront, { ...refused, id: 'proxy' }]), {
-    text: 'done in this cache',
-    is: 'poor',
-    notes: ['proxy has not taken every purge yet: It answered 403.'],
-  })
-  for (const one of [
-    { ...inFront, queued: 1 },
-    { ...inFront, owesAll: true },
-  ]) {
-    t.same(toldOf('completed', [one]).notes, ['cdn has not taken every purge yet.'])
-  }
-  t.match(toldOf('in-progress', [refused]), { text: 'in progress', is: 'poor' })
-  t.match(toldOf('failed', [refused]), { text: 'failed', is: 'bad' })
+t.test('a purge is done in this cache alone while one in front fails and has taken nothing since', async t => {
+  t.same(toldOf(later, [inFront]), done)
+  t.same(toldOf(later, []), done)
+  t.same(toldOf(later, [inFront, failing]), doneHere)
+  t.same(toldOf(earlier, [failing]), done, 'it was taken')
+  t.same(toldOf(later, [{ ...failing, lastSuccessAt: undefined } as never]), doneHere, 'none was ever taken')
+  t.same(toldOf(later, [{ ...failing, queued: 0 }]), done, 'a test has failed')
+  t.same(toldOf(later, [{ ...inFront, queued: 2 }]), done, 'on its way')
+  t.match(toldOf({ ...later, state: 'in-progress' }, [failing]), { text: 'in progress', is: 'poor' })
+  t.match(toldOf({ ...later, state: 'failed' }, [failing]), { text: 'failed', is: 'bad' })
+})
+
+t.test('a cache in front of other domains is not told of it', async t => {
+  const toldTo = (domains: string[], selected: object) =>
+    toldOf({ ...later, request: { ...request, ...selected } }, [{ ...failing, domains }])
+  const shop = { domain: 'shop.example.test', paths: [] }
+  t.same(toldTo(['www.example.test'], shop), done)
+  t.same(toldTo(['shop.example.test'], shop), doneHere)
+  t.same(toldTo(['*.example.test'], shop), doneHere)
+  t.same(toldTo(['www.example.test'], {}), doneHere, 'a path of every domain')
+  const urls = { paths: ['https://shop.example.test/a.html'] }
+  t.same(toldTo(['www.example.test'], urls), done)
+  t.same(toldTo(['www.example.test'], { ...urls, tags: ['x'] }), doneHere)
 })

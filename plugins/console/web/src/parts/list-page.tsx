@@ -17,8 +17,8 @@ export interface ListPageProps<Item> {
   readonly isPart?: boolean
   /** Beside the title: the buttons of the page. */
   readonly actions?: ReactNode
-  /** Under the title. */
-  readonly head?: ReactNode
+  /** Under the title; may depend on what is listed. */
+  readonly head?: ReactNode | ((items: readonly Item[]) => ReactNode)
   /** The beginning of the key under which the pages are kept; changed by what the list depends on. */
   readonly queryKey: readonly unknown[]
   /** Lists without a filter leave `prefix` alone and say so by `hasFilter`. */
@@ -74,7 +74,7 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
           </Group>
         )}
       </Group>
-      {head}
+      {typeof head === 'function' ? head(items) : head}
       {/* Over nothing it would find nothing. */}
       {hasFilter && !(isEmpty && prefix === '' && asked === '') && (
         <TextInput

@@ -1,8 +1,9 @@
 /** The purges of the last day, with what each node has done of those that are under way. */
 import { Stack, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { useQueries } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { Problem } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { formatCount, formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
@@ -11,7 +12,7 @@ import { State } from '../../parts/names.tsx'
 import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
 import { isAnyRunning, shortened } from './tasks.ts'
-import { toldOf } from './told.ts'
+import { behindOf, type InFront, toldOf } from './told.ts'
 
 const words = cacheTexts.cachePurge
 const shownMax = 50
@@ -24,6 +25,12 @@ export function Invalidations({ distribution }: { distribution?: string }) {
     <ListPage
       title={words.invalidations}
       isPart
+      head={items => (
+        <NotTaken
+          distributions={distribution === undefined ? distributionsOf(items) : [distribution]}
+          isOfOne={distribution !== undefined}
+        />
+      )}
       queryKey={queryKey}
       load={({ cursor, signal }) =>
         call('listInvalidations', {
@@ -38,6 +45,10 @@ export function Invalidations({ distribution }: { distribution?: string }) {
     />
   )
 }
+
+const distributionsOf = (items: readonly Invalidation[]): string[] => [
+  ...new Set(items.flatMap(({ request }) => request.distribution ?? [])),
+]
 
 const columns: Column<Invalidation>[] = [
   { title: texts.common.name, render: ({ id }) => id },
@@ -65,40 +76,55 @@ const columns: Column<Invalidation>[] = [
   { title: words.at, render: ({ createdAt }) => formatDate(createdAt) },
 ]
 
-function PurgeState({ purge: { state, nodes, request } }: { purge: Invalidation }) {
-  const { distribution } = request
-  const { text, is, notes } = toldOf(state, useInFront(distribution))
+function PurgeState({ purge }: { purge: Invalidation }) {
+  const { distribution } = purge.request
+  const [inFront = []] = useInFront(distribution === undefined ? [] : [distribution])
+  const { text, is } = toldOf(purge, inFront)
   return (
     <Stack gap={2} align="flex-start">
       <State text={text} is={is} />
-      {nodes.map(({ node, state: nodeState, removed, error }) => (
+      {purge.nodes.map(({ node, state: nodeState, removed, error }) => (
         <Text key={node} size="xs" c={error === undefined ? 'dimmed' : 'red'}>
           {error ?? words.nodeState(node, words.nodeStates[nodeState], removed)}
-        </Text>
-      ))}
-      {notes.map(note => (
-        <Text key={note} size="xs" c="red" style={{ overflowWrap: 'anywhere' }}>
-          {note}
         </Text>
       ))}
     </Stack>
   )
 }
 
-/** The caches in front of a distribution; undefined where they are not known. */
-function useInFront(distribution: string | undefined) {
-  const isAllowed = [useMay('admin:ManageCache'), useMay('admin:InvalidateCache')].every(Boolean)
-  const { data } = useQuery({
-    queryKey: ['cache-webhooks', distribution],
-    queryFn: async ({ signal }) =>
-      (await call('listDistributionWebhooks', { params: { id: distribution! }, signal })).items,
-    enabled: distribution !== undefined && isAllowed,
-    // Its distribution may be gone, or of a bucket of others.
-    retry: false,
-    refetchInterval: ({ state: { error } }) => error === null && 5000,
-  })
-  return data
+/** Once for all purges: which of them wait for a cache is not known. */
+function NotTaken({ distributions, isOfOne }: { distributions: readonly string[]; isOfOne: boolean }) {
+  const found = useInFront(distributions)
+  const notes = distributions.flatMap((distribution, index) =>
+    behindOf(found[index] ?? []).map(({ id, lastError }) =>
+      words.notTaken(isOfOne ? id : words.cacheOf(id, distribution), lastError),
+    ),
+  )
+  return notes.map(note => (
+    <Text key={note} size="sm" c="red" style={{ overflowWrap: 'anywhere' }}>
+      {note}
+    </Text>
+  ))
 }
+
+/** The caches in front of each distribution; undefined where they are not known. */
+function useInFront(distributions: readonly string[]): readonly (readonly InFront[] | undefined)[] {
+  const isAllowed = [useMay('admin:ManageCache'), useMay('admin:InvalidateCache')].every(Boolean)
+  return useQueries({
+    queries: distributions.map(id => ({
+      queryKey: ['cache-webhooks', id],
+      queryFn: async ({ signal }: { signal: AbortSignal }) =>
+        (await call('listDistributionWebhooks', { params: { id }, signal })).items,
+      enabled: isAllowed,
+      retry: false,
+      refetchInterval: ({ state: { error } }: { state: { error: Error | null } }) => !isOutOfReach(error) && 5000,
+    })),
+  }).map(({ data, isError }) => (isError ? undefined : data))
+}
+
+/** The distribution is gone, or of a bucket of others: so it is at the next try. */
+const isOutOfReach = (error: Error | null): boolean =>
+  error instanceof Problem && (error.status === 403 || error.status === 404)
 
 function selectorsOf({ domain, paths, patterns, tags, all }: Invalidation['request']): string[] {
   const found = [

@@ -61,6 +61,7 @@ export function Purge({ distribution }: { distribution?: string }) {
       preview.reset()
       form.setValues({ ...empty, distribution: form.values.distribution })
       await queryClient.invalidateQueries({ queryKey: ['invalidations'] })
+      await queryClient.invalidateQueries({ queryKey: ['cache-webhooks'] })
       await queryClient.invalidateQueries({ queryKey: ['cache-stats'] })
     },
   })

@@ -1,31 +1,49 @@
-/** What a purge is said to have done: the caches in front of a distribution are told after the own one, and may refuse. */
+/** What is said of purges and of caches in front of a distribution, which are told after the own one and may refuse. */
 import type { Answer } from '../../api/operations.ts'
 import { cacheTexts } from '../../texts/cache.ts'
 
 const words = cacheTexts.cachePurge
 
-type Purged = Answer<'listInvalidations'>['items'][number]['state']
-type InFront = Pick<
+type Invalidation = Answer<'listInvalidations'>['items'][number]
+
+export interface Purged extends Pick<Invalidation, 'state' | 'createdAt'> {
+  readonly request: Pick<Invalidation['request'], 'domain' | 'paths' | 'patterns' | 'tags' | 'all'>
+}
+
+export type InFront = Pick<
   Answer<'listDistributionWebhooks'>['items'][number],
-  'id' | 'online' | 'queued' | 'owesAll' | 'lastError'
+  'id' | 'domains' | 'online' | 'queued' | 'owesAll' | 'lastError' | 'lastSuccessAt'
 >
 
 export interface Told {
   readonly text: string
   readonly is: 'good' | 'poor' | 'bad'
-  /** Of caches in front that have not taken everything. Which of the purges wait there is not known. */
-  readonly notes: readonly string[]
 }
 
 const colours = { 'in-progress': 'poor', completed: 'good', failed: 'bad' } as const
 
-/** `inFront`: undefined where it is not known which ones there are. */
-export function toldOf(state: Purged, inFront: readonly InFront[] | undefined): Told {
-  const behind = (inFront ?? []).filter(({ online, queued, owesAll }) => online === false || queued > 0 || owesAll)
-  const notes = behind.map(({ id, lastError }) => words.notTaken(id, lastError))
-  if (state !== 'completed') return { text: words.states[state], is: colours[state], notes }
-  if (inFront === undefined) return { text: words.doneHere, is: 'good', notes }
-  return behind.length === 0
-    ? { text: words.states.completed, is: 'good', notes }
-    : { text: words.doneHere, is: 'poor', notes }
+/** Caches that fail while something waits for them. What waits for one that works is on its way, and a test that failed is no purge. */
+export const behindOf = (inFront: readonly InFront[]): readonly InFront[] =>
+  inFront.filter(({ online, queued, owesAll }) => online === false && (queued > 0 || owesAll))
+
+/** `inFront`: none where it is not known which ones there are. */
+export function toldOf({ state, createdAt, request }: Purged, inFront: readonly InFront[]): Told {
+  // Purges are sent in their order: one that is older than what was taken last was taken as well.
+  const isWaitedFor = ({ domains, lastSuccessAt }: InFront) =>
+    (lastSuccessAt === undefined || Date.parse(createdAt) > Date.parse(lastSuccessAt)) && isFor(request, domains)
+  return state === 'completed' && behindOf(inFront).some(isWaitedFor)
+    ? { text: words.doneHere, is: 'poor' }
+    : { text: words.states[state], is: colours[state] }
 }
+
+/** Whether a cache in front of these domains (none: of all) is told of it. */
+function isFor({ domain, paths, patterns, tags, all }: Purged['request'], domains: readonly string[]): boolean {
+  const isOfUrls = domain === undefined && !all && patterns.length === 0 && tags.length === 0
+  const hosts = domain !== undefined ? [domain] : isOfUrls ? paths.map(hostOf) : [undefined]
+  return domains.length === 0 || hosts.some(host => host === undefined || domains.some(each => isAt(each, host)))
+}
+
+const hostOf = (path: string): string | undefined => (URL.canParse(path) ? new URL(path).hostname : undefined)
+
+const isAt = (alias: string, host: string): boolean =>
+  alias === host || (alias.startsWith('*.') && host.endsWith(alias.slice(1)))

@@ -87,6 +87,7 @@ export const cachePurge = {
   removed: 'Removed',
   states: { 'in-progress': 'in progress', completed: 'done', failed: 'failed' },
   doneHere: 'done in this cache',
+  cacheOf: (id: string, distribution: string) => `${id} (in front of ${distribution})`,
   notTaken: (id: string, error: string) => `${id} has not taken every purge yet${error === '' ? '.' : `: ${error}`}`,
   nodeStates: { pending: 'waits', done: 'done', failed: 'failed', offline: 'not reachable' },
   nodeState: (node: string, state: string, removed: number) => `${node}: ${state}, ${formatCount(removed)} removed`,
