@@ -36,9 +36,11 @@ t.test('no number is said where drives share a file system', async t => {
     `${shared} Objects of the class REDUCED_REDUNDANCY bear the loss of none.`,
   )
   t.match(textOf({ isShared: true }, offline(2)), /^No other drive of this set may fail meanwhile/)
-  const drives = (...sharing: boolean[]) => sharing.map(sharesFileSystem => ({ sharesFileSystem })) as never[]
-  t.equal(isShared(drives(true, true, false)), true)
-  t.equal(isShared(drives(true, false)), false, 'the other one is of another set')
+  const drives = (...fileSystems: (number | undefined)[]) =>
+    fileSystems.map(fileSystem => ({ ...(fileSystem !== undefined && { fileSystem }) }))
+  t.equal(isShared(drives(0, 0, 1)), true)
+  t.equal(isShared(drives(0, 1)), false, 'each with a drive of another set')
+  t.equal(isShared(drives(undefined, undefined)), false, 'nobody knows')
 })
 
 t.test('while a drive is replaced', async t => {

@@ -135,6 +135,7 @@ export function describeDrive(drive: DriveStatus, index: number, all: readonly D
     free: freeBytes,
     used: usedBytes(drive),
     sharesFileSystem: drive.device !== undefined && all.some(other => other !== drive && other.device === drive.device),
+    ...(drive.device !== undefined && { fileSystem: all.findIndex(({ device }) => device === drive.device) }),
     healing: place?.isHealing === true,
     ...(place?.rebuild && { healingProgress: describeProgress(place.rebuild) }),
     error: error ?? (state === 'full' ? 'the drive is full' : ''),

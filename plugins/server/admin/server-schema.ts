@@ -73,6 +73,12 @@ const Disk = Type.Object(
     sharesFileSystem: Type.Boolean({
       description: 'Another drive is on the same file system: if that is lost, both are.',
     }),
+    fileSystem: Type.Optional(
+      Type.Integer({
+        description:
+          'The same number for drives of this node that are on the same file system. Missing where it is not known.',
+      }),
+    ),
     healing: Type.Boolean(),
     healingProgress: Type.Optional(HealingProgress),
     error: Type.String(),

@@ -37,6 +37,11 @@ t.test('blocks that a file system keeps for root are not used', t => {
   t.notOk('healingProgress' in shown)
   const other = { ...status, path: '/data2' }
   t.match(describeDrive({ ...status, device: 1 }, 0, [{ ...other, device: 1 }]), { sharesFileSystem: true })
+  const devices = [7, 8, undefined, 8].map(device => ({ ...status, ...(device !== undefined && { device }) }))
+  t.same(
+    devices.map((drive, index) => describeDrive(drive, index, devices).fileSystem),
+    [0, 1, undefined, 1],
+  )
   t.match(describeDrive({ ...status, device: 1 }, 0, [{ ...other, device: 2 }]), { sharesFileSystem: false })
   t.match(describeDrive(status, 0, [other]), { sharesFileSystem: false }, 'nobody knows')
   const counts = { healed: 3, healedBytes: 300, failed: 1, failedBytes: 100, retried: 1 }

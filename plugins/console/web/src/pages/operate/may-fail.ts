@@ -8,9 +8,11 @@ type ServerInfo = Answer<'getServerInfo'>
 type Pool = ServerInfo['pools'][number]
 type ErasureSet = Pool['erasureSets'][number]
 
-/** Whether one loss may take several drives of the set. With which others a drive shares its file system is not told. */
-export const isShared = (drives: readonly ServerInfo['nodes'][number]['disks'][number][]): boolean =>
-  drives.filter(({ sharesFileSystem }) => sharesFileSystem).length > 1
+/** Whether one loss may take several drives of the set. */
+export function isShared(drives: readonly Pick<ServerInfo['nodes'][number]['disks'][number], 'fileSystem'>[]): boolean {
+  const known = drives.map(({ fileSystem }) => fileSystem).filter(each => each !== undefined)
+  return new Set(known).size < known.length
+}
 
 export interface MayFail {
   readonly pool: Pick<Pool, 'parity'>
