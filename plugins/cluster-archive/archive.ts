@@ -6,7 +6,7 @@
  * | `manifest.json` | format, version, time and deployment; salt; digests of the other files, and their authentication code |
  * | `iam.bin` | users, groups, access keys with their secrets, as sealed JSON |
  * | `policies.json` | named policies by name |
- * | `config.json` | settings by subsystem; of one that has a secret in it `{"sealed": …}` (older releases: of fewer) |
+ * | `config.json` | settings by subsystem; of one that has a secret in it `{"sealed": …}` (earlier builds: of fewer) |
  * | `buckets/<name>.json` | settings of a bucket |
  * | `documents/<part>.json` | documents of a plugin by id, one file for each part, also an empty one; of a secret `{"sealed": …}` |
  */

@@ -52,10 +52,10 @@ export interface LifecycleService {
   /** Applies the rules now, independently of the next scheduled run. Throws `conflict` while they are being applied. */
   run(bucket: string): Promise<LifecycleRunResult>
   /**
-   * What these rules, which are stored or passed `checkLifecycleRules`, would do now. With a time (milliseconds since 1970): what has become by then of what exists now, after a run now, one at each
-   * midnight (UTC) until then, and one then. Each version is counted once, by its end: one that gets a delete marker and is removed as an old
-   * version later is `deleted`, and its delete marker is not counted. Changes nothing, and counts also while the rules are being applied.
-   * Reads every version.
+   * What these rules would do now. With a time (milliseconds since 1970): what has become by then of what exists now, after a run now, one at
+   * each midnight (UTC) until then, and one then. Each version is counted once, by its end: one that gets a delete marker and is removed as an
+   * old version later is `deleted`, and its delete marker is not counted. Changes nothing, and counts also while the rules are being applied.
+   * Reads every version. `rules`: stored ones, or such as passed `checkLifecycleRules`.
    */
   preview(
     bucket: string,

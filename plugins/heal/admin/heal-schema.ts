@@ -87,7 +87,7 @@ export const StoredHealJob = Type.Object({
   ...HealJob.properties,
   /**
    * Records that it has not healed and that neither they nor a dry run's `damaged` count as lacking a shard: it could not check them, or the set
-   * does not have their blob any more. `keys` (base64) of the first, and the number of further ones. Absent in jobs of earlier releases.
+   * does not have their blob any more. `keys` (base64) of the first, and the number of further ones. Absent in jobs of earlier builds.
    * `digests`: of what was stored at these keys, in their order; empty if that could not be read.
    */
   left: Type.Optional(
@@ -99,7 +99,7 @@ export const StoredHealJob = Type.Object({
   ),
   /**
    * Of a dry run: which of the records that it has found damaged (`damaged`) no other job has checked since: the keys (base64) of the first.
-   * `checked`: how many others have. Absent in jobs of earlier releases.
+   * `checked`: how many others have. Absent in jobs of earlier builds.
    */
   found: Type.Optional(Type.Object({ keys: Type.Array(Type.String()), checked: Type.Integer() })),
 })
