@@ -14,11 +14,10 @@ import { basePath } from './base-path.ts'
 import { type BucketTab, bucketTabs } from './bucket-tabs.ts'
 import { accountPage, mayOpen, pageGroups } from './pages.ts'
 import type { Command } from './search.tsx'
+import { isAbout, matches } from './search-words.ts'
 import { useSignedIn } from './signed-in.ts'
 
 const foundMax = 6
-/** Shorter ones are part of too many sentences. */
-const wordMin = 4
 /** Folders and objects, of which the folders are shown. */
 const foldersRead = 200
 
@@ -360,21 +359,12 @@ function foundBy(label: string, words: readonly string[] = [], text: string, nam
 function settingFoundBy({ name, description, keys }: Subsystem, text: string): string | undefined {
   if ([name, ...keys.map(key => key.name)].some(one => matches(one, text))) return name
   const found = foundBy(name, [texts.settings.titleOf(name), ...(searchTexts.settingWords[name] ?? [])], text)
-  if (found !== undefined || text.length < wordMin) return found
-  const key = keys.find(one => matches(one.description, text))
-  return key !== undefined ? `${name}, ${key.name}` : matches(description, text) ? name : undefined
+  if (found !== undefined) return found
+  const key = keys.find(one => isAbout(one.description, text))
+  return key !== undefined ? `${name}, ${key.name}` : isAbout(description, text) ? name : undefined
 }
 
 const isHit = (hit: { readonly label: string | undefined; readonly href: string }): hit is Hit =>
   hit.label !== undefined
 
 const hrefOf = ({ label }: Command): string => `command:${label}`
-
-/** Words in any order. */
-function matches(label: string, text: string): boolean {
-  const lower = label.toLowerCase()
-  return text
-    .toLowerCase()
-    .split(/\s+/)
-    .every(word => lower.includes(word))
-}
