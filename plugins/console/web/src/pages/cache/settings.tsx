@@ -1,14 +1,18 @@
 /** Settings of the cache: of the whole cluster, or of one distribution. */
-import { NativeSelect, Stack, TextInput } from '@mantine/core'
+import { NativeSelect, Skeleton, Stack, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { useMay } from '../../app/signed-in.ts'
 import { cacheTexts } from '../../texts/cache.ts'
 import { ClusterSettings } from './cluster-settings.tsx'
 import { useDistributions } from './distribution-names.tsx'
-import { DistributionSettings } from './distribution-settings.tsx'
 
 const words = cacheTexts.cacheSettings
+
+/** Loaded when one is chosen. */
+const DistributionSettings = lazy(async () => ({
+  default: (await import('./distribution-settings.tsx')).DistributionSettings,
+}))
 
 export function Settings() {
   const [id, setId] = useState('')
@@ -30,7 +34,9 @@ export function Settings() {
       ) : (
         <TextInput {...props} placeholder={words.cluster} onChange={event => setId(event.currentTarget.value)} />
       )}
-      {asked === '' ? <ClusterSettings /> : <DistributionSettings key={asked} id={asked} />}
+      <Suspense fallback={<Skeleton height={320} />}>
+        {asked === '' ? <ClusterSettings /> : <DistributionSettings key={asked} id={asked} />}
+      </Suspense>
     </Stack>
   )
 }
