@@ -63,7 +63,7 @@ export function requireTargets({ paths = [], patterns = [], sitemap }: WarmReque
     throw invalidRequest('', 'selects nothing: it needs paths, patterns or sitemap')
   for (const [index, path] of paths.entries()) {
     if (!path.startsWith('/') || path.includes('#'))
-      throw invalidRequest(`/paths/${index}`, 'must be a path that begins with /')
+      throw invalidRequest(`/paths/${index}`, `must be a path that begins with / and has no #: ${JSON.stringify(path)}`)
   }
   if (sitemap !== undefined && !sitemap.startsWith('/'))
     throw invalidRequest('/sitemap', 'must be a path that begins with /')

@@ -2,6 +2,7 @@ import { Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, TextInput } f
 import { IconPlus, IconX } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { choicesOf } from '../../parts/choices.ts'
+import { focusNewField } from '../../parts/focus-new.ts'
 import { Tool } from '../../parts/tool.tsx'
 import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
@@ -69,7 +70,10 @@ export function Patterns({ types = patternTypes, value, errors, onChange }: Patt
           variant="default"
           size="compact-sm"
           leftSection={<IconPlus size={14} aria-hidden />}
-          onClick={() => onChange([...value, { type: 'prefix', pattern: '', caseInsensitive: false }])}
+          onClick={() => {
+            focusNewField()
+            onChange([...value, { type: 'prefix', pattern: '', caseInsensitive: false }])
+          }}
         >
           {words.addPattern}
         </Button>
