@@ -544,6 +544,15 @@ if (withoutBrowser !== false) {
     t.equal(await statusOf(new URL('/index.html', url), { cookie }), 200)
     t.same(await accessibilityFlaws(page), [])
     t.match(await admin.call('GET', '/keygroups/members.test'), { usedBy: ['members.test'] })
+
+    // A path alone has no address at a wildcard.
+    const published = await admin.call('GET', '/distributions/members.test')
+    const { createdAt: _, updatedAt: __, etag: ___, warnings: ____, served: _____, ...document } = published
+    await admin.call('PUT', '/distributions/members.test', { ...document, aliases: ['*.members.test'] })
+    await page.reload()
+    await page.getByRole('button', { name: 'Make a signed link' }).click()
+    await link.getByText('The whole address: the domains of this distribution have wildcards').waitFor()
+    t.equal(await link.getByLabel('Path').inputValue(), '')
     await admin.call('DELETE', '/distributions/members.test')
     t.same(flaws, [])
   })

@@ -16,8 +16,9 @@ const words = texts.distributions
 
 const isExact = (alias: string): boolean => !alias.startsWith('*.')
 
-/** Where the first signed behavior begins. */
-function signedPath({ behaviors }: Distribution): string {
+/** Where the first signed behavior begins. Nothing where a whole address is asked for: a path alone would be refused. */
+function signedPath({ aliases, behaviors }: Distribution): string {
+  if (!aliases.some(isExact)) return ''
   const signed = behaviors.find(({ access }) => access === 'signed')?.pathPattern
   return signed?.type === 'prefix' ? signed.pattern : '/'
 }
