@@ -297,6 +297,14 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     const question = page.getByRole('dialog', { name: 'End it here?' })
     await question.getByText('what is left is not moved any more when you close this. What is done already').waitFor()
+    // It goes on meanwhile. The next time that the line is lost, nobody has asked to close.
+    line.bytesPerSecond = 1000
+    line.mend()
+    await question.waitFor({ state: 'detached' })
+    line.cut()
+    await dialog.getByText('There is no connection to the server. It goes on').waitFor()
+    t.equal(await question.count(), 0)
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
     await question.getByRole('button', { name: 'Close and end it' }).click()
     await dialog.waitFor({ state: 'detached' })
     await page.getByRole('alert').getByText('Copy or move 1 entry').waitFor()

@@ -23,11 +23,16 @@ export function FormModal({ title, size = 'md', isSent = false, question, onClos
   const [unsaved] = useState(() => new Set<object>())
   const [isAsking, { open: ask, close: stay }] = useDisclosure()
   const content = useRef<HTMLDivElement>(null)
+  const hasQuestion = question !== undefined
+  // What was asked about is over. When it comes again, nobody has asked to close the dialog.
+  useEffect(() => {
+    if (isSent || !hasQuestion) stay()
+  }, [isSent, hasQuestion, stay])
   const close = () => {
     if (isSent) {
       notifyGoesOn(title)
       onClose()
-    } else if (unsaved.size > 0 || question !== undefined) ask()
+    } else if (unsaved.size > 0 || hasQuestion) ask()
     else onClose()
   }
   const onEscape = useEffectEvent((event: KeyboardEvent) => {
