@@ -307,7 +307,7 @@ export function createOrders(options: OrdersOptions): Orders {
       const wanted = await orders.get(id)
       const nextMs = wanted?.acme.nextAttemptMs
       if (!force && nextMs !== undefined && nextMs > clock.now()) {
-        throw certificatesErrors.order_failed_recently(
+        throw certificatesErrors.too_many_requests(
           `The last order failed: ${wanted!.acme.lastError} The authority is not asked again before ${new Date(nextMs).toISOString()}.`,
         )
       }

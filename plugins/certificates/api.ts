@@ -127,7 +127,7 @@ export interface RenewOptions {
 
 /** Orders certificates. Contributed to `certificate.issuer`. */
 export interface CertificateIssuer {
-  /** Begins an order soon, whenever it would be due. Rejects with `order_failed_recently` within the pause after a failure. */
+  /** Begins an order soon, whenever it would be due. Rejects with `too_many_requests` within the pause after a failure. */
   renew(id: string, options?: RenewOptions): Promise<void>
 }
 

@@ -7,7 +7,7 @@ export const certificatesErrors = defineErrors({
   certificate_in_use: { status: 409, title: 'The certificate is in use.' },
   certificate_served: { status: 409, title: 'Domains would be without a certificate.' },
   conflict: { status: 409, title: 'This kind of certificate does not allow this.' },
-  order_failed_recently: { status: 429, title: 'The certificate authority is not asked again so soon.' },
+  too_many_requests: { status: 429, title: 'The certificate authority is not asked again so soon.' },
 })
 
 export const noCertificate = (id: string): Error =>

@@ -109,15 +109,6 @@ if (skip !== false) {
       // The server waits after a failure. Whoever has mended the cause need not.
       const renewAway = () => page.getByRole('button', { name: 'Renew away' }).click()
       const orderQuestion = page.getByRole('dialog', { name: 'Order it all the same?' })
-      // The limits of the Admin API itself are no failure of an order.
-      const limited = { status: 429, code: 'too_many_requests', detail: 'Slow down.' }
-      await page.route('**/renew*', route =>
-        route.fulfill({ status: 429, contentType: 'application/problem+json', body: JSON.stringify(limited) }),
-      )
-      await renewAway()
-      await page.getByText('Slow down.').waitFor()
-      t.equal(await orderQuestion.count(), 0)
-      await page.unrouteAll()
       await renewAway()
       await orderQuestion.getByText('The authority is not asked again before').waitFor()
       t.same(await accessibilityFlaws(page), [])

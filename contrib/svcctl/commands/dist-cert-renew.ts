@@ -28,7 +28,7 @@ export default defineCommand<Options>({
     const query = force ? [['force', 'true'] as const] : []
     const path = `${pathOf(id!)}/renew`
     const { body } = await client.send({ operation: 'renewCertificate', method: 'POST', path, query }).catch(error => {
-      if (!(error instanceof AdminError) || error.code !== 'order_failed_recently') throw error
+      if (!(error instanceof AdminError) || error.status !== 429) throw error
       throw failure(error.code, `${error.message} Where its cause is mended, --force orders all the same.`)
     })
     showCertificate(context, wait ? await waitForOrder(context, client, id!) : (body as Certificate))

@@ -154,10 +154,7 @@ t.test(
     const waitMs = first.acme!.nextAttemptMs! - clock.now()
     t.ok(waitMs > 90_000 && waitMs < 150_000, `${waitMs} ms`)
     const refused = await server.call('POST', '/certificates/mixed/renew')
-    t.match(refused, {
-      status: 429,
-      json: { code: 'order_failed_recently', detail: /bad\.test.*not asked again before/ },
-    })
+    t.match(refused, { status: 429, json: { code: 'too_many_requests', detail: /bad\.test.*not asked again before/ } })
     await pebble.setAddress('bad.test', '127.0.0.1')
     const orders = orderCount(pebble)
     aheadMs += waitMs + 1000

@@ -20,7 +20,7 @@ export default defineAdminOperation({
   }),
   response: Certificate,
   isJob: true,
-  errors: ['certificate_not_found', 'conflict', 'order_failed_recently'],
+  errors: ['certificate_not_found', 'conflict', 'too_many_requests'],
   uses: ['certificates'],
   async handle({ params: { id }, query: { force } }, { certificates }) {
     return describeCertificate(await certificates.renew(id, { force }))

@@ -8,19 +8,18 @@ interface Words extends Omit<AskedFirst, 'text'> {
   readonly hint?: string
 }
 
-const refusals: ReadonlySet<string> = new Set(['certificate_served', 'order_failed_recently'])
-
 export function useAskServed() {
   const { ask, question } = useAskFirst()
   /** Resolves with `declined` where somebody has thought better of it. */
   async function change<T>(
     { hint, ...words }: Words,
     send: (query: { force?: boolean }) => Promise<T>,
+    refusal: 'certificate_served' | 'too_many_requests' = 'certificate_served',
   ): Promise<T | 'declined'> {
     try {
       return await send({})
     } catch (error) {
-      if (!(error instanceof Problem && refusals.has(error.code))) throw error
+      if (!(error instanceof Problem && error.code === refusal)) throw error
       const text = (
         <Stack gap="xs">
           <Text size="sm">{error.message}</Text>

@@ -28,8 +28,10 @@ export function Certificates() {
   const refresh = () => queryClient.invalidateQueries({ queryKey: ['certificates'] })
   const renew = async ({ id }: Certificate) => {
     try {
-      const answer = await change(texts.publishing.orderNow, query =>
-        call('renewCertificate', { params: { id }, query }),
+      const answer = await change(
+        texts.publishing.orderNow,
+        query => call('renewCertificate', { params: { id }, query }),
+        'too_many_requests',
       )
       if (answer !== 'declined') notifications.show({ color: 'teal', message: texts.publishing.renewing(id) })
     } catch (error) {
