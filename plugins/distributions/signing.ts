@@ -111,7 +111,12 @@ function readUrl(text: string, element = '/url'): URL {
  * would open those.
  */
 function ownResource(resource: string, url: URL): string {
-  if (resource.startsWith('/')) return `${url.origin}${asSent(withPlainPercents(resource))}`
+  if (resource.startsWith('/')) {
+    const [path = '', ...query] = asSent(withPlainPercents(resource)).split('?')
+    // Escaped as the path of the URL is; stars stay.
+    const { pathname } = readUrl(`${url.origin}${path}`, '/resource')
+    return [`${url.origin}${pathname}`, ...query].join('?')
+  }
   const host = /^[^:/]+:\/\/([^/]+)\//.exec(resource)?.[1]
   if (host?.toLowerCase() === url.host) return resource
   throw invalid(

@@ -37,7 +37,7 @@ export class Member {
   returning: Promise<void> | undefined
   /** It may have notes of missing shards that records do not mention yet. */
   mayHaveNotes = false
-  /** Shards of it were found missing, some of them are rebuilt, and more can be. */
+  /** Shards of it were found missing, and at least one of them was rebuilt. */
   rebuild: RebuildProgress | undefined
 
   constructor(slot: number, index: number, path: string, drive: WatchedDrive) {

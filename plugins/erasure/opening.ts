@@ -315,7 +315,7 @@ async function assemble(options: OpeningOptions, found: readonly Found[]): Promi
   }
 }
 
-/** An earlier release that wrote the set has noted nothing: it counts as configured by default. */
+/** An earlier build that made the set has noted nothing: it counts as configured by default. */
 function leastParityOf({ parityCount }: SetDocument, described: readonly Found[]): number {
   const noted = described.flatMap(({ leastParityCount }) => leastParityCount ?? [])
   return Math.min(parityCount, ...(noted.length === 0 ? [defaultReducedParity] : noted))

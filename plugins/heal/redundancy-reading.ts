@@ -164,7 +164,7 @@ function shortfalls(
   }
   if (open.foundShardCount > 0) missing.push('Missing or corrupt shards were found just now.')
   if (missing.length === 0 && open.unmarkedShardCount > 0)
-    missing.push('A drive was started just now, and may lack shards.')
+    missing.push('A drive has come back just now, and has not been asked yet which shards it lacks.')
   if (missing.length === 0 && !open.isWhole) missing.push('A drive does not have all records yet.')
   return missing
 }

@@ -228,18 +228,30 @@ export function createKms({
     },
 
     async status() {
-      const status = statusNow()
-      if (status.error !== '') return status
+      const before = statusNow()
+      if (before.error !== '') return before
       // An unreadable store must not make the status fail.
       const problems = await Promise.all([
         problem().catch(() => 'the list of needed master keys cannot be read at present'),
         missing().catch(() => 'the settings that name keys cannot be read at present'),
       ])
+      // The key server may have failed only when it was asked.
+      const status = statusNow()
+      if (status.error !== '') return status
       return { ...status, error: problems.filter(each => each !== undefined).join('; ') }
     },
   }
 
-  const missing = async (): Promise<string | undefined> => {
+  /** Once for all who ask meanwhile: each key is a request to a key server. */
+  let asked: Promise<string | undefined> | undefined
+  const missing = (): Promise<string | undefined> => {
+    asked ??= askForMissing().finally(() => {
+      asked = undefined
+    })
+    return asked
+  }
+
+  const askForMissing = async (): Promise<string | undefined> => {
     if (primaryBackend === undefined) return undefined
     const { backend } = primaryBackend
     return missingKeys({

@@ -14,14 +14,14 @@ interface ServerInfo {
     readonly index: number
     readonly drivesPerSet: number
     readonly parity: number
-    /** Undefined: of an earlier release. */
+    /** Undefined: of an earlier build. */
     readonly reducedParity?: number
     readonly erasureSets: readonly {
       readonly index: number
       readonly drives: number
       readonly online: number
       readonly healing: number
-      /** Undefined: of an earlier release. */
+      /** Undefined: of an earlier build. */
       readonly leastParity?: number
       readonly state: string
     }[]

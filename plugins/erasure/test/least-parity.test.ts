@@ -13,7 +13,7 @@ const key = Buffer.from('tbody')
 const body = Buffer.alloc(60_000, 7)
 const procedures: Readonly<Record<string, Procedure>> = {
   put: (tx, _args, body) => tx.put(key, Buffer.from('value'), { body }),
-  /** As a release left it that notes nothing. */
+  /** As a build left it that notes nothing. */
   forget: tx => tx.delete(leastParityKey),
 }
 const { signal } = new AbortController()
@@ -102,7 +102,7 @@ t.test('without a write quorum it is told, and noted as soon as there is one', a
   t.same(await told(set), [2, 1])
 })
 
-t.test('a set that an earlier release wrote counts as configured by default, or now', async t => {
+t.test('a set that an earlier build made counts as configured by default, or now', async t => {
   const { open } = await setOf(t)
   for (const [now, least] of [
     [2, 1],

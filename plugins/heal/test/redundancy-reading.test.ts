@@ -98,7 +98,7 @@ t.test(
     t.match(await read([], [], twoSets({ notedCount: 1 })), {
       isFull: false,
       hasFoundDamage: false,
-      summary: 'A drive was started just now, and may lack shards.',
+      summary: 'A drive has come back just now, and has not been asked yet which shards it lacks.',
     })
     t.match(await read([jobOf({ ...everything, dryRun: true }, { damaged: 1 }), dryRun]), {
       summary: /found 1 record with/,

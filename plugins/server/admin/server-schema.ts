@@ -10,7 +10,7 @@ const ErasureSet = Type.Object({
   healing: Type.Integer(),
   leastParity: Type.Integer({
     description:
-      'How many drives may be lost without losing anything that is stored: the least parity with which the set was ever allowed to write objects, whether any are left or not.',
+      'The least parity with which the set was ever allowed to write objects, whether any are left or not: so many drives may be lost without losing anything, where nothing lacks a shard. It never rises.',
   }),
   state: Type.Union([
     Type.Literal('ok'),

@@ -36,11 +36,11 @@ export function Actions({ of, actions }: ActionsProps) {
   const { allowed } = useSignedIn()
   const [main, ...rest] = actions.filter(({ needs }) => needs?.some(action => allowed.has(action)) !== false)
   if (main === undefined) return null
-  const { label, onClick, href, isBusy = false, isOnce = false } = main
+  const { label, onClick, href, isBusy = false, isDeletion = false, isOnce = false } = main
   const common = {
     className: 'tool',
     size: 'compact-sm',
-    variant: 'default',
+    ...(isDeletion ? { variant: 'light', color: 'red' } : { variant: 'default' }),
     'aria-label': shownText(main.named ?? `${label} ${of}`),
   } as const
   return (

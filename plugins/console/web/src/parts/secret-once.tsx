@@ -7,6 +7,7 @@ import { useSignedIn } from '../app/signed-in.ts'
 import { texts } from '../texts/index.ts'
 import { Copyable } from './copyable.tsx'
 import { useFocusBack } from './focus-back.ts'
+import { inShell } from './in-shell.ts'
 import { environmentOf } from './s3-environment.ts'
 import { saveAs } from './save-as.ts'
 import { useShowSecret } from './secrets-in-turn.ts'
@@ -118,5 +119,3 @@ const environmentWithKey = (accessKey: string, secretKey: string, s3: S3Place): 
     `export AWS_SECRET_ACCESS_KEY=${inShell(secretKey)}`,
     environmentOf(s3),
   ].join('\n')
-
-const inShell = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

@@ -236,7 +236,7 @@ export const en = {
     mayBeLost: (records: number) =>
       `${counted(records, 'version or part', 'versions and parts')} could not be repaired in the last attempt, and may be lost: a heal job lists ${records === 1 ? 'it' : 'them'}.`,
     foundLost: (records: number) =>
-      `A dry run has found ${counted(records, 'version or part that is', 'versions and parts that are')} lost: a heal job lists ${records === 1 ? 'it' : 'them'}.`,
+      `A dry run has found up to ${counted(records, 'version or part that is', 'versions and parts that are')} lost: a heal job lists ${records === 1 ? 'it' : 'them'}.`,
     /** `date`: empty before there is one. */
     certificate: (id: string, domains: string, isExpired: boolean, date: string) => {
       const state = date === '' ? 'could not be ordered' : `${isExpired ? 'expired' : 'expires'} on ${date}`

@@ -158,9 +158,9 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
 function withRuleNames(error: unknown, next: LifecycleRules, rules: LifecycleRules): unknown {
   if (!(error instanceof Problem)) return error
   const fields = error.fields.map(({ field, message }) => {
-    const rule = next[Number(/^\/rules\/(\d+)\//.exec(field)?.[1])]
+    const rule = next[Number(/^\/rules\/(\d+)(?:\/|$)/.exec(field)?.[1])]
     return rule !== undefined && rules.includes(rule)
-      ? { field: '', message: words.ofRule(rule.id ?? '', message) }
+      ? { field: '', message: words.ofRule(rule.id ?? words.unnamed, message) }
       : { field, message }
   })
   if (fields.every(({ field }, index) => field === error.fields[index]!.field)) return error

@@ -78,7 +78,7 @@ const columns: Column<Invalidation>[] = [
 
 function PurgeState({ purge }: { purge: Invalidation }) {
   const { distribution } = purge.request
-  const [inFront = []] = useInFront(distribution === undefined ? [] : [distribution])
+  const [inFront] = useInFront(distribution === undefined ? [] : [distribution])
   const { text, is } = toldOf(purge, inFront)
   return (
     <Stack gap={2} align="flex-start">
@@ -119,7 +119,7 @@ function useInFront(distributions: readonly string[]): readonly (readonly InFron
       retry: false,
       refetchInterval: ({ state: { error } }: { state: { error: Error | null } }) => !isOutOfReach(error) && 5000,
     })),
-  }).map(({ data, isError }) => (isError ? undefined : data))
+  }).map(({ data, error }) => (isOutOfReach(error) ? undefined : data))
 }
 
 /** The distribution is gone, or of a bucket of others: so it is at the next try. */

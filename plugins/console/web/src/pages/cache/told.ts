@@ -6,13 +6,13 @@ const words = cacheTexts.cachePurge
 
 type Invalidation = Answer<'listInvalidations'>['items'][number]
 
-export interface Purged extends Pick<Invalidation, 'state' | 'createdAt'> {
+export interface Purged extends Pick<Invalidation, 'state'> {
   readonly request: Pick<Invalidation['request'], 'domain' | 'paths' | 'patterns' | 'tags' | 'all'>
 }
 
 export type InFront = Pick<
   Answer<'listDistributionWebhooks'>['items'][number],
-  'id' | 'domains' | 'online' | 'queued' | 'owesAll' | 'lastError' | 'lastSuccessAt'
+  'id' | 'domains' | 'online' | 'queued' | 'owesAll' | 'lastError'
 >
 
 export interface Told {
@@ -26,14 +26,13 @@ const colours = { 'in-progress': 'poor', completed: 'good', failed: 'bad' } as c
 export const behindOf = (inFront: readonly InFront[]): readonly InFront[] =>
   inFront.filter(({ online, queued, owesAll }) => online === false && (queued > 0 || owesAll))
 
-/** `inFront`: none where it is not known which ones there are. */
-export function toldOf({ state, createdAt, request }: Purged, inFront: readonly InFront[]): Told {
-  // Purges are sent in their order: one that is older than what was taken last was taken as well.
-  const isWaitedFor = ({ domains, lastSuccessAt }: InFront) =>
-    (lastSuccessAt === undefined || Date.parse(createdAt) > Date.parse(lastSuccessAt)) && isFor(request, domains)
-  return state === 'completed' && behindOf(inFront).some(isWaitedFor)
+/** `inFront`: undefined where it is not known which ones there are. Which purges one waits for is not told: each may be one of them. */
+export function toldOf({ state, request }: Purged, inFront: readonly InFront[] | undefined): Told {
+  if (state !== 'completed') return { text: words.states[state], is: colours[state] }
+  if (inFront === undefined) return { text: words.doneHere, is: 'good' }
+  return behindOf(inFront).some(({ domains }) => isFor(request, domains))
     ? { text: words.doneHere, is: 'poor' }
-    : { text: words.states[state], is: colours[state] }
+    : { text: words.states.completed, is: 'good' }
 }
 
 /** Whether a cache in front of these domains (none: of all) is told of it. */

@@ -1,7 +1,7 @@
 /** A distribution while it is edited: the document with every field that a form shows, so that pointers of the server's errors fit. */
 import type { Answer } from '../../api/operations.ts'
 import { objectOf, type Pair, pairsOf } from '../../parts/pairs.ts'
-import { typedFolder } from '../../parts/typed-folder.ts'
+import { typedFolder, typedPrefix } from '../../parts/typed-folder.ts'
 
 export type Distribution = Answer<'getDistribution'>
 type Document = Omit<
@@ -119,6 +119,10 @@ export function draftOf(distribution: Distribution): Draft {
   }
 }
 
+/** As keys are written. What ends with slashes is a folder already, and may be meant so. */
+export const pathPrefixOf = ({ origin: { pathPrefix } }: Pick<Draft, 'origin'>): string =>
+  pathPrefix.endsWith('/') ? typedPrefix(pathPrefix) : typedFolder(pathPrefix)
+
 /**
  * The document of the draft without empty fields, for which the server's defaults apply; of a behaviour without those that are inherited from the
  * default behaviour.
@@ -144,7 +148,7 @@ export function documentOf(draft: Draft): Document {
   const { response, ...headers } = draft.headers
   return {
     ...draft,
-    origin: { ...draft.origin, pathPrefix: typedFolder(draft.origin.pathPrefix) },
+    origin: { ...draft.origin, pathPrefix: pathPrefixOf(draft) },
     defaultBehavior: behaviorBody(draft.defaultBehavior, '/defaultBehavior', isInherited),
     behaviors: draft.behaviors.map((behavior, index) => overridingBody(behavior, `/behaviors/${index}`)),
     errorPages: draft.errorPages.map(pruned),

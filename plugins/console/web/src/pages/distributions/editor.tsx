@@ -27,7 +27,7 @@ import { Addresses } from '../publishing/addresses.tsx'
 import { useAskServed } from '../publishing/ask-served.tsx'
 import { awaitsCertificate, certificatesMs } from '../publishing/awaited.ts'
 import { AllHeaders, Behaviors } from './behaviors.tsx'
-import { type Distribution, documentOf, draftOf } from './draft.ts'
+import { type Distribution, documentOf, draftOf, pathPrefixOf } from './draft.ts'
 import { inWords, tabOf } from './error-words.ts'
 import { DraftProvider, useDraftForm } from './form.ts'
 import { General } from './general.tsx'
@@ -158,7 +158,8 @@ function Editor({ stored, warnings, tab, onTab, onSaved, onRotated }: EditorProp
   const saving = useSaving({
     form,
     async confirm() {
-      const opened = openedBy(form.getValues(), stored)
+      const values = form.getValues()
+      const opened = openedBy({ ...values, origin: { ...values.origin, pathPrefix: pathPrefixOf(values) } }, stored)
       // What the server would refuse it refuses before the question; about certificates is another one.
       if (opened.length > 0) await put({ dryRun: true, force: true })
       return ask(opened)

@@ -8,6 +8,7 @@ import { Copyable } from '../../parts/copyable.tsx'
 import { expiries } from '../../parts/expiries.ts'
 import { answerTo, useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { inShell } from '../../parts/in-shell.ts'
 import { MadeText } from '../../parts/made-text.tsx'
 import { texts } from '../../texts/index.ts'
 import { type Distribution, usePlaces } from '../publishing/addresses.tsx'
@@ -118,7 +119,7 @@ function SignedCookies({ url, cookies }: { url: string; cookies: Cookies }) {
     <>
       <Text size="sm">{words.signBelowHint}</Text>
       <Copyable label={words.signCookies} text={cookies.map(headerOf).join('\n')} />
-      <Copyable label={words.signCurl} text={`curl -b '${pairs}' '${url.replace(/\?.*/, '')}'`} />
+      <Copyable label={words.signCurl} text={`curl -b ${inShell(pairs)} ${inShell(url.replace(/\?.*/, ''))}`} />
     </>
   )
 }
@@ -143,7 +144,9 @@ function below(wanted: Wanted): Wanted & { readonly resource: string } {
   if (typed.includes('?')) throw problemAt('/path', words.signNoQuery)
   const folder = typed.endsWith('/') ? typed : `${typed}/`
   // As browsers send it, which is what the signature is compared with.
-  const resource = `${URL.parse(folder, 'http://localhost')?.pathname ?? '/'}*`
+  const address = 'url' in wanted ? folder : `http://localhost${folder}`
+  if (!URL.canParse(address)) throw problemAt('/path', words.signNoAddress)
+  const resource = `${new URL(address).pathname}*`
   return 'url' in wanted ? { url: folder, resource } : { ...wanted, path: folder, resource }
 }
 

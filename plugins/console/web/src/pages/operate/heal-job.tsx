@@ -7,6 +7,7 @@ import { Copyable } from '../../parts/copyable.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatCount, formatDate } from '../../parts/format.ts'
+import { inShell } from '../../parts/in-shell.ts'
 import { type Column, ItemTable } from '../../parts/item-table.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
@@ -94,10 +95,14 @@ function Opened({ listed }: { listed: Job }) {
   )
 }
 
-/** Of its bucket alone, where it has looked at one. */
-const removalOf = ({ request: { bucket } }: Job): string =>
-  ['svcctl admin heal start ALIAS', ...(bucket === undefined ? [] : [`--bucket ${bucket}`])].join(' ') +
-  ' --recursive --deep --remove --wait'
+/** Of what it has looked at alone. */
+const removalOf = ({ request: { bucket, prefix = '' } }: Job): string =>
+  [
+    'svcctl admin heal start ALIAS',
+    ...(bucket === undefined ? [] : [`--bucket ${bucket}`]),
+    ...(prefix === '' ? [] : [`--prefix ${inShell(prefix)}`]),
+    '--recursive --deep --remove --wait',
+  ].join(' ')
 
 function columnsOf({ request: { dryRun } }: Job): Column<Item>[] {
   return [

@@ -32,7 +32,7 @@ export function SpeedTest() {
   const info = useQuery({ ...serverInfoQuery, enabled: useMay('admin:ServerInfo'), refetchInterval: false })
   // Of one node there is no network to measure: the server refuses it.
   const { net, ...own } = words.speedKinds
-  const kinds: Partial<typeof words.speedKinds> = (info.data?.nodes.length ?? 1) > 1 ? { ...own, net } : own
+  const kinds: Partial<typeof words.speedKinds> = info.data?.nodes.length === 1 ? own : { ...own, net }
   const run = (kind: Kind, durationSeconds: number) =>
     call('runSpeedtest', {
       params: { kind },

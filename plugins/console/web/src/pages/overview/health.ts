@@ -120,5 +120,8 @@ function redundancyFindings(redundancy: Redundancy | undefined, isTold: boolean)
   if (belowRecords === 0) return lost
   const below = words.below(belowRecords, formatBytes(belowBytes))
   // Of what may be lost nothing says that it is being repaired. What jobs have found is in the summary.
-  return [...lost, { text: failingRecords > 0 ? below : `${below} ${words.beingRepaired}`, details: summary }]
+  return [
+    ...lost,
+    { text: failingRecords + lostRecords > 0 ? below : `${below} ${words.beingRepaired}`, details: summary },
+  ]
 }

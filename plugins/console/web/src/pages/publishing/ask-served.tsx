@@ -14,12 +14,12 @@ export function useAskServed() {
   async function change<T>(
     { hint, ...words }: Words,
     send: (query: { force?: boolean }) => Promise<T>,
-    refusal: 'certificate_served' | 'too_many_requests' = 'certificate_served',
+    isAsked: (refusal: Problem) => boolean | Promise<boolean> = ({ code }) => code === 'certificate_served',
   ): Promise<T | 'declined'> {
     try {
       return await send({})
     } catch (error) {
-      if (!(error instanceof Problem && error.code === refusal)) throw error
+      if (!(error instanceof Problem && (await isAsked(error)))) throw error
       const text = (
         <Stack gap="xs">
           <Text size="sm">{error.message}</Text>

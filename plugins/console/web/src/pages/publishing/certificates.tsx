@@ -20,6 +20,9 @@ import { UploadCertificate } from './upload-certificate.tsx'
 
 type Certificate = Answer<'listCertificates'>['items'][number]
 
+const isPaused = ({ acme }: Pick<Certificate, 'acme'>): boolean =>
+  acme?.nextAttemptAt !== undefined && Date.parse(acme.nextAttemptAt) > Date.now()
+
 export function Certificates() {
   const queryClient = useQueryClient()
   const [uploading, setUploading] = useState<'new' | Certificate>()
@@ -31,7 +34,8 @@ export function Certificates() {
       const answer = await change(
         texts.publishing.orderNow,
         query => call('renewCertificate', { params: { id }, query }),
-        'too_many_requests',
+        // The limits of requests have the same code, and are no pause after a failed order.
+        async ({ code }) => code === 'too_many_requests' && isPaused(await call('getCertificate', { params: { id } })),
       )
       if (answer !== 'declined') notifications.show({ color: 'teal', message: texts.publishing.renewing(id) })
     } catch (error) {

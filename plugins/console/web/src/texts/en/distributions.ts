@@ -176,6 +176,7 @@ export const distributions = {
   signStar:
     'A star is no wildcard in a path. For a folder, choose “everything below it”; %2A is a star in the name of an object.',
   signNoQuery: 'A folder has nothing behind a question mark.',
+  signNoAddress: 'This is no address of a folder.',
   signBelowHint:
     'The link opens the page of the folder. Links on that page need the same signature: put what stands behind the question mark behind each, or let a program on the same domain answer once with these lines; the browser then sends the cookies with every request below the folder.',
   signCookies: 'Cookies',
