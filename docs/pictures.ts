@@ -3,9 +3,13 @@ import { mkdirSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import t from 'tap'
 import { type AdminClient, createAdminClient } from '../test/wire/admin.ts'
 import { requireProgram } from '../test/wire/clients.ts'
 import { accessKey, secretKey, startServer } from '../test/wire/server.ts'
+
+// The server is one of tests, which end after half a minute by default.
+t.setTimeout(600_000)
 
 const folder = join(import.meta.dirname, 'operate/pictures')
 const viewport = { width: 1280, height: 800 }
