@@ -98,7 +98,10 @@ export interface DocumentPage<T> {
   readonly next: string | undefined
 }
 
-/** A change of a document since the watcher was last called: several changes in quick succession are reported as one. */
+/**
+ * A change of a document since the watcher was last called: several changes in quick succession are reported as one. Of one that was made and
+ * deleted at once both are undefined.
+ */
 export interface DocumentChange<T> {
   readonly id: string
   readonly before: StoredDocument<T> | undefined

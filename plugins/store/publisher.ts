@@ -83,7 +83,9 @@ export function createPublisher({ storage, generations, log, deliver }: Publishe
           const { key, before } = entry
           const record = await storage.get(key)
           const after = record === undefined ? undefined : Buffer.from(record.value)
-          if (!isSameRecord(before, after)) changes.push({ key, before, after })
+          // Made and deleted before anybody was told: whoever had it in hand waits for the word.
+          const isGone = before === undefined && after === undefined && touches > 1
+          if (isGone || !isSameRecord(before, after)) changes.push({ key, before, after })
           if (entry.touches === touches) pending.delete(text)
           else entry.before = after
         }

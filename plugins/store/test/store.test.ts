@@ -270,6 +270,14 @@ t.test(
   },
 )
 
+t.test('who waits for the end of what is made and deleted at once is told of it', async t => {
+  const heard: DocumentChange<unknown>[] = []
+  t.teardown(users.watch(change => heard.push(change)))
+  await Promise.all([users.put('fleeting', { name: 'f' }), users.delete('fleeting')])
+  await until(() => heard.length > 0 && heard.at(-1)!.after === undefined)
+  t.equal(heard.at(-1)!.id, 'fleeting')
+})
+
 t.test('a compiled value is cached as long as the document does not change', async t => {
   let compilations = 0
   const names = users.compiled(({ value }) => {
