@@ -96,7 +96,10 @@ t.test('no number of drives is promised where it may be another one', async t =>
     ['Found 3. 2 of them are lost.'],
   )
   const beside = healthOf(infoOf(4, 2, 'ok', [], 1), found, true).findings.map(({ text }) => text)
-  t.match(beside, [/^A dry run has found up to 2 versions and parts that are lost: a heal job lists them\.$/, /rebuilt$/])
+  t.match(beside, [
+    /^A dry run has found up to 2 versions and parts that are lost: a heal job lists them\.$/,
+    /rebuilt$/,
+  ])
   t.equal(
     healthOf(infoOf(4, 2, 'read_only', [2, 3], 1), missing, true).text,
     '2 drives have failed. Some of what is stored may be out of reach now.',

@@ -49,7 +49,7 @@ export function BytesInput<None extends 0 | '' = 0>(props: BytesInputProps<None>
       error={typeof error === 'string' ? withSizes(error) : error}
       errorProps={{ id }}
     >
-      <Group gap="xs" wrap="nowrap" mt={4}>
+      <Group gap="xs" wrap="nowrap" {...(description !== undefined && { mb: 5 })}>
         <NumberInput
           aria-label={label}
           min={0}

@@ -194,7 +194,7 @@ export const en = {
     noData: 'Nothing to show for the last hour. A measurement is taken every ten seconds.',
     noRequests: 'No request in the last hour, or since the server started.',
     noErrors: 'No error in the last hour, or since the server started.',
-    nothingStored: 'Nothing is stored.',
+    nothingStored: 'Nothing at any measurement of the last hour, or since the server started.',
     noRequestsHint:
       'What this console itself does is not counted here: send a request with an S3 client, for example `aws s3 ls`, or open a published domain.',
     drives: 'Drives',

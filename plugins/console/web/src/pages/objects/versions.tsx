@@ -99,6 +99,7 @@ function Row({ bucket, version, name, onShow, onDelete }: RowProps) {
         {/* Below the date: beside it a phone has no room. */}
         <Group gap="xs">
           {isLatest && <State text={texts.objects.latest} is="good" />}
+          {!isLatest && !isDeleteMarker && <State text={texts.objects.old} is="neutral" />}
           {isDeleteMarker ? (
             <State text={texts.objects.deleteMarker} is="poor" />
           ) : (

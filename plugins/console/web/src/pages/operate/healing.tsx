@@ -16,6 +16,7 @@ import { State } from '../../parts/names.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { healthOf } from '../overview/health.ts'
 import { type Drive, redundancyQuery, serverInfoQuery } from '../overview/queries.ts'
 import { HealJob, type Job, jobsMs, modeOf, scopeOf } from './heal-job.tsx'
 
@@ -52,7 +53,15 @@ export function Healing() {
             </Button>
           )
         }
-        head={(redundancy.data !== undefined || lost.length > 0) && <Redundancy ledger={redundancy.data} lost={lost} />}
+        head={
+          (redundancy.data !== undefined || lost.length > 0) && (
+            <Redundancy
+              ledger={redundancy.data}
+              lost={lost}
+              {...(info.data && lost.length > 0 && { safety: healthOf(info.data, redundancy.data, true).text })}
+            />
+          )
+        }
         queryKey={['heal']}
         refetchInterval={jobsMs}
         load={({ cursor, signal }) => call('listHealJobs', { query: { cursor }, signal })}
@@ -72,9 +81,11 @@ interface RedundancyProps {
   readonly ledger: Answer<'getRedundancy'> | undefined
   /** Drives that are to be brought back or replaced before anything can be rebuilt on them. */
   readonly lost: readonly Drive[]
+  /** In the words of the overview, where drives are lost: whether what is stored can be read. */
+  readonly safety?: string
 }
 
-function Redundancy({ ledger, lost }: RedundancyProps) {
+function Redundancy({ ledger, lost, safety }: RedundancyProps) {
   const { records = 0, belowRecords = 0, failingRecords = 0, lostRecords = 0 } = ledger ?? {}
   const isFull = ledger?.isFull === true
   const summary = ledger?.summary ?? lost.map(({ path, state }) => texts.overview.driveLost(path, state, '')).join(', ')
@@ -85,7 +96,12 @@ function Redundancy({ ledger, lost }: RedundancyProps) {
   return (
     <Alert color={color} icon={<Icon aria-hidden />} role={isFull ? 'status' : 'alert'}>
       <Stack gap="xs">
-        <Text size="sm" {...(!isFull && { fw: 600 })}>
+        {safety !== undefined && (
+          <Text size="sm" fw={600}>
+            {safety}
+          </Text>
+        )}
+        <Text size="sm" {...(!isFull && safety === undefined && { fw: 600 })}>
           {summary}
         </Text>
         {/* Of damage that only a job has found the numbers do not tell yet. */}
