@@ -233,7 +233,7 @@ export function createKms({
       // An unreadable store must not make the status fail.
       const problems = await Promise.all([
         problem().catch(() => 'the list of needed master keys cannot be read at present'),
-        missing().catch(() => 'the settings that name keys cannot be read at present'),
+        before.online ? missing().catch(() => 'the settings that name keys cannot be read at present') : undefined,
       ])
       // The key server may have failed only when it was asked.
       const status = statusNow()

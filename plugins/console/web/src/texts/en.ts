@@ -3,7 +3,7 @@ import { counted } from './counted.ts'
 import { accessKeys, groups, policies, secrets, simulator, users } from './en/access.ts'
 import { accessRules } from './en/access-rules.ts'
 import { bucket } from './en/bucket.ts'
-import { bucketUploads, bucketVersions, postForm, simpleAccess } from './en/bucket-more.ts'
+import { bucketUploads, bucketVersions } from './en/bucket-more.ts'
 import { cache } from './en/cache.ts'
 import { distributions, keyGroups } from './en/distributions.ts'
 import { drives } from './en/drives.ts'
@@ -277,13 +277,6 @@ export const en = {
     delete: 'Delete bucket',
     deleteNamed: (name: string) => `Delete bucket ${name}`,
     deleteHint: 'With everything in it. You are told how much that is, and asked for the name of the bucket.',
-    deleteTitle: (name: string) => `Delete ${name}?`,
-    deleteEmpty: 'The bucket is empty.',
-    deleteStops: 'It is published. Delete these distributions first, or give them another bucket:',
-    deleteStopped: (id: string, domains: string) => `${id} (${domains})`,
-    deleteChanged: 'The bucket has changed meanwhile. Nothing is deleted yet: look at the new numbers.',
-    deleteFull: (objects: number, versions: number, deleteMarkers: number, size: string) =>
-      `This deletes ${counted(objects, 'object')} with ${counted(versions, 'version')}${deleteMarkers === 0 ? '' : ` and ${counted(deleteMarkers, 'delete marker')}`} (${size}). It cannot be undone.`,
   },
   objects,
   presign,
@@ -315,8 +308,6 @@ export const en = {
   bucket,
   bucketUploads,
   bucketVersions,
-  simpleAccess,
-  postForm,
   distributionArchive,
   resolve,
   editKeyGroup,

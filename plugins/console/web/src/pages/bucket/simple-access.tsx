@@ -16,9 +16,10 @@ import { SentFields } from '../../parts/sent-fields.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { typedPrefix } from '../../parts/typed-folder.ts'
 import { texts } from '../../texts/index.ts'
+import { openedByHand } from '../../texts/opened-by-hand.ts'
 import { useOpenQuestion } from '../access/open-question.tsx'
 
-const words = texts.simpleAccess
+const words = openedByHand.simpleAccess
 const opening = texts.accessRules
 
 type Preset = keyof typeof words.presets

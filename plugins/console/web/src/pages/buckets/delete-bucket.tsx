@@ -10,6 +10,7 @@ import { useMay } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes } from '../../parts/format.ts'
+import { deleteBucketTexts } from '../../texts/delete-bucket.ts'
 import { texts } from '../../texts/index.ts'
 
 export interface DeleteBucketProps {
@@ -53,7 +54,7 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
       }
       await current.refetch({ throwOnError: true })
       isTold.current = true
-      throw new Error(texts.buckets.deleteChanged, { cause: error })
+      throw new Error(deleteBucketTexts.changed, { cause: error })
     }
     notifications.show({ color: 'teal', message: texts.buckets.deleted(name) })
   }
@@ -63,7 +64,7 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
   }
   return (
     <ConfirmDeletion
-      title={texts.buckets.deleteTitle(name)}
+      title={deleteBucketTexts.title(name)}
       {...(!isEmpty && { typed: name })}
       isReady={
         current.isSuccess &&
@@ -81,19 +82,19 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
         {current.data === undefined
           ? ''
           : isEmpty
-            ? texts.buckets.deleteEmpty
-            : texts.buckets.deleteFull(objects, versions, deleteMarkers, formatBytes(size))}
+            ? deleteBucketTexts.empty
+            : deleteBucketTexts.full(objects, versions, deleteMarkers, formatBytes(size))}
       </Text>
       {distributions.error !== null && (
         <ProblemAlert error={distributions.error} onRetry={() => distributions.refetch()} />
       )}
       {isPublished && (
-        <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={texts.buckets.deleteStops}>
+        <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={deleteBucketTexts.stops}>
           <List size="sm">
             {(distributions.data ?? []).map(({ id, aliases }) => (
               <List.Item key={id} style={{ overflowWrap: 'anywhere' }}>
                 <Link to="/distributions/$id" params={{ id }}>
-                  {texts.buckets.deleteStopped(id, aliases.join(', '))}
+                  {deleteBucketTexts.stopped(id, aliases.join(', '))}
                 </Link>
               </List.Item>
             ))}

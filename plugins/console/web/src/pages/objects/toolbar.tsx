@@ -15,6 +15,7 @@ import { useRights } from '../../parts/rights.ts'
 import { filesOfInput } from '../../parts/uploads/chosen-files.ts'
 import { replacing } from '../../parts/uploads/replacing.ts'
 import { texts } from '../../texts/index.ts'
+import { openedByHand } from '../../texts/opened-by-hand.ts'
 import { downloadZip } from './download-zip.ts'
 import type { Entry, Selection } from './entries.ts'
 
@@ -46,7 +47,7 @@ export function Toolbar({ bucket, prefix }: ToolbarProps) {
       )}
       {mayWrite && (
         <Button variant="default" leftSection={<IconForms size={16} aria-hidden />} onClick={() => setDialog('form')}>
-          {texts.postForm.action}
+          {openedByHand.postForm.action}
         </Button>
       )}
       <Suspense>

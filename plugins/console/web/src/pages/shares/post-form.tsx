@@ -13,9 +13,9 @@ import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { NumberInput } from '../../parts/number-input.tsx'
 import { typedFolder } from '../../parts/typed-folder.ts'
-import { texts } from '../../texts/index.ts'
+import { openedByHand } from '../../texts/opened-by-hand.ts'
 
-const words = texts.postForm
+const words = openedByHand.postForm
 const mib = 1024 ** 2
 /** Maximum size of one request in S3. */
 const sizeMaxBytes = 5 * 1024 ** 3
