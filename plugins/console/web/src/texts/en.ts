@@ -277,6 +277,13 @@ export const en = {
     delete: 'Delete bucket',
     deleteNamed: (name: string) => `Delete bucket ${name}`,
     deleteHint: 'With everything in it. You are told how much that is, and asked for the name of the bucket.',
+    deleteTitle: (name: string) => `Delete ${name}?`,
+    deleteEmpty: 'The bucket is empty.',
+    deleteStops: 'It is published. Delete these distributions first, or give them another bucket:',
+    deleteStopped: (id: string, domains: string) => `${id} (${domains})`,
+    deleteChanged: 'The bucket has changed meanwhile. Nothing is deleted yet: look at the new numbers.',
+    deleteFull: (objects: number, versions: number, deleteMarkers: number, size: string) =>
+      `This deletes ${counted(objects, 'object')} with ${counted(versions, 'version')}${deleteMarkers === 0 ? '' : ` and ${counted(deleteMarkers, 'delete marker')}`} (${size}). It cannot be undone.`,
   },
   objects,
   presign,

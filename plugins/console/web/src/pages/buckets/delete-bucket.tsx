@@ -10,7 +10,6 @@ import { useMay } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes } from '../../parts/format.ts'
-import { deleteBucketTexts } from '../../texts/delete-bucket.ts'
 import { texts } from '../../texts/index.ts'
 
 export interface DeleteBucketProps {
@@ -54,7 +53,7 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
       }
       await current.refetch({ throwOnError: true })
       isTold.current = true
-      throw new Error(deleteBucketTexts.changed, { cause: error })
+      throw new Error(texts.buckets.deleteChanged, { cause: error })
     }
     notifications.show({ color: 'teal', message: texts.buckets.deleted(name) })
   }
@@ -64,7 +63,7 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
   }
   return (
     <ConfirmDeletion
-      title={deleteBucketTexts.title(name)}
+      title={texts.buckets.deleteTitle(name)}
       {...(!isEmpty && { typed: name })}
       isReady={
         current.isSuccess &&
@@ -82,19 +81,19 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
         {current.data === undefined
           ? ''
           : isEmpty
-            ? deleteBucketTexts.empty
-            : deleteBucketTexts.full(objects, versions, deleteMarkers, formatBytes(size))}
+            ? texts.buckets.deleteEmpty
+            : texts.buckets.deleteFull(objects, versions, deleteMarkers, formatBytes(size))}
       </Text>
       {distributions.error !== null && (
         <ProblemAlert error={distributions.error} onRetry={() => distributions.refetch()} />
       )}
       {isPublished && (
-        <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={deleteBucketTexts.stops}>
+        <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={texts.buckets.deleteStops}>
           <List size="sm">
             {(distributions.data ?? []).map(({ id, aliases }) => (
               <List.Item key={id} style={{ overflowWrap: 'anywhere' }}>
                 <Link to="/distributions/$id" params={{ id }}>
-                  {deleteBucketTexts.stopped(id, aliases.join(', '))}
+                  {texts.buckets.deleteStopped(id, aliases.join(', '))}
                 </Link>
               </List.Item>
             ))}

@@ -5,7 +5,6 @@ import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { deleteBucketTexts } from '../../texts/delete-bucket.ts'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.server
@@ -51,7 +50,7 @@ export function ClosedEverywhere() {
             mode === 'website' &&
             [defaultBehavior, ...behaviors].some(({ access = 'public' }) => access === 'public'),
         )
-        const names = open.map(({ id, aliases }) => deleteBucketTexts.stopped(id, aliases.join(', ')))
+        const names = open.map(({ id, aliases }) => texts.buckets.deleteStopped(id, aliases.join(', ')))
         return { names, isPartial: false, nextCursor }
       }),
     enabled: mayManage,
