@@ -1,4 +1,4 @@
-/** What holds everywhere in the web console: for a keyboard, a slow machine, a connection that is slow or cut. What holds on each page: console-pictures. */
+/** What holds everywhere in the web console: for a keyboard, a slow machine, a connection that is slow or cut. What holds on each page: console-pictures; what each page is for: the folder console. */
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { accessibilityFlaws, aNewVisitor, comesToRest, withoutBrowser } from './browser.ts'
@@ -47,47 +47,6 @@ if (withoutBrowser !== false) {
   await admin.call('POST', '/buckets', { name: 'photos' })
   await admin.call('POST', '/buckets/photos/objects/upload?key=big.bin', 'not so big')
 
-  t.test('search finds pages and buckets by keyboard alone', async t => {
-    const { page, flaws } = await browser.open(t)
-    await signIn(page)
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
-    await page.keyboard.press('ControlOrMeta+K')
-    // Nobody clicks into it first.
-    await page.locator('input[aria-label="Search"]:focus').waitFor()
-    await page.keyboard.type('phot')
-    await page.getByRole('option', { name: 'photos' }).waitFor()
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'photos' }).waitFor()
-
-    // The answer to a text comes after the hit was selected: the selection stays. Of a text that was not asked about before.
-    const search = /\/buckets\?.*prefix=photo(&|$)/
-    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
-    await page.route(search, async route => {
-      await isReleased
-      await route.continue()
-    })
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await page.keyboard.press('ControlOrMeta+K')
-    await page.getByRole('option', { name: 'photos' }).waitFor()
-    await page.locator('input[aria-label="Search"]:focus').waitFor()
-    const asked = page.waitForRequest(search)
-    const answered = page.waitForResponse(search)
-    await page.keyboard.type('photo')
-    await asked
-    await page.locator('[role=option][data-combobox-selected]').getByText('photos').waitFor()
-    release()
-    await answered
-    await page.locator('[role=option][data-combobox-selected]').getByText('photos').waitFor()
-    await page.keyboard.press('Enter')
-    await page.getByRole('dialog').waitFor({ state: 'hidden' })
-    await page.keyboard.press('ControlOrMeta+K')
-    await page.locator('input[aria-label="Search"]:focus').waitFor()
-    await page.keyboard.press('Escape')
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-    t.same(flaws, [])
-  })
-
   t.test('without keys no encryption is offered, and a new folder opens', async t => {
     const { page, flaws } = await browser.open(t)
     const dialog = page.getByRole('dialog')
@@ -109,150 +68,6 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
-  t.test(
-    'search finds pages and commands by what people call them, and no tab of a bucket that is not there',
-    async t => {
-      const { page, flaws } = await browser.open(t)
-      await signIn(page, '/server')
-      await page.getByRole('heading', { name: 'Server', level: 1 }).waitFor()
-      await page.keyboard.press('ControlOrMeta+K')
-      const search = page.locator('input[aria-label="Search"]:focus')
-      for (const [words, found] of [
-        ['restart', 'Server, restart'],
-        ['backup', 'Tools, backup'],
-        ['password', 'Your account, password'],
-        ['webhook', 'Event targets, webhook'],
-        ['delete bucket', 'Buckets, delete bucket'],
-        ['photos quota', 'photos: Settings, Quota'],
-        ['lifecycle', 'Buckets, lifecycle'],
-        ['scrub', 'Healing, scrub'],
-        ['pool', 'Drives, pools'],
-        ['rotate key', 'Encryption keys, rotate key'],
-        ['key rotate', 'Encryption keys, rotate key'],
-        ['throttling', 'ratelimit, throttling'],
-        ['public access', 'access, Public access'],
-        ['scrubs', 'scanner, deep_cycle'],
-        ['sign out', 'Sign out'],
-      ] as const) {
-        await search.fill(words)
-        await page.getByRole('option', { name: found, exact: true }).waitFor()
-        t.same(await page.getByRole('option', { name: /^(delete|sign): / }).allTextContents(), [], words)
-      }
-      await search.fill('theme')
-      await page.keyboard.press('Enter')
-      await page.locator('[data-mantine-color-scheme=dark]').waitFor()
-      await page.keyboard.press('ControlOrMeta+K')
-      await search.fill('log out')
-      await page.keyboard.press('Enter')
-      await page.getByLabel('Access key').waitFor()
-      t.same(flaws, [])
-    },
-  )
-
-  t.test('what is typed before the search is loaded is not lost', async t => {
-    const { page, flaws } = await browser.open(t)
-    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
-    let held = 0
-    await page.route(/search-hits-[^/]*\.js$/, async route => {
-      held++
-      await isReleased
-      await route.continue()
-    })
-    await signIn(page)
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
-    await page.keyboard.press('ControlOrMeta+K')
-    await page.keyboard.type('rest', { delay: 40 })
-    await eventually('the search is being loaded', async () => held > 0)
-    t.equal(await page.getByRole('option').count(), 0)
-    release()
-    await page.keyboard.type('art', { delay: 40 })
-    await page.getByRole('option', { name: 'Server, restart', exact: true }).waitFor()
-    t.equal(await page.locator('input[aria-label="Search"]:focus').inputValue(), 'restart')
-    t.same(flaws, [])
-  })
-
-  t.test('Enter before there is a hit leads to the first one when it comes', async t => {
-    const { page, flaws } = await browser.open(t)
-    await signIn(page)
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
-    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
-    await page.route(/\/buckets\?.*prefix=phot/, async route => {
-      await isReleased
-      await route.continue()
-    })
-    await page.keyboard.press('ControlOrMeta+K')
-    await page.locator('.mantine-Combobox-options, [role=listbox]').first().waitFor()
-    await page.keyboard.insertText('photos')
-    await page.keyboard.press('Enter')
-    release()
-    await page.getByRole('heading', { name: 'photos', level: 1 }).waitFor()
-    t.same(flaws, [])
-  })
-
-  t.test('search finds folders, settings, distributions by their domains, users, groups and policies', async t => {
-    await admin.call('POST', '/buckets/photos/objects/upload?key=2026/summer/a.txt', 'a')
-    await admin.call('POST', '/users', { accessKey: 'ursula', secretKey: 'ursulas-secret' })
-    await admin.call('POST', '/users', { accessKey: 'urban', secretKey: 'urbans-secret' })
-    await admin.call('POST', '/groups', { name: '2026' })
-    const aliases = ['pictures.example.test']
-    await admin.call('POST', '/distributions', { id: 'shop', aliases, origin: { bucket: 'photos' } })
-    const { page, flaws } = await browser.open(t)
-    await signIn(page)
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
-    const find = async (text: string, hit: string) => {
-      await page.keyboard.press('ControlOrMeta+K')
-      await page.getByLabel('Search', { exact: true }).fill(text)
-      await page.getByRole('option', { name: hit, exact: true }).click()
-    }
-    await find('photos/20', 'photos/2026/')
-    await page.getByRole('link', { name: 'summer/' }).waitFor()
-    await find('photos/bi', 'All that begin with photos/bi')
-    await page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
-    t.equal(await page.getByRole('link', { name: '2026/' }).count(), 0, 'and nothing else is listed')
-    await find('s3_ip', 'ratelimit')
-    await page.getByLabel('s3_ip', { exact: true }).waitFor()
-    await find('example.te', 'shop, pictures.example.test')
-    await page.getByRole('heading', { name: 'shop', level: 1 }).waitFor()
-    await find('urs', 'ursula')
-    await page.getByRole('cell', { name: 'ursula', exact: true }).waitFor()
-    t.equal(await page.getByRole('cell', { name: 'urban', exact: true }).count(), 0, 'the list is narrowed to the hit')
-    await find('urb', 'urban')
-    await page.getByRole('cell', { name: 'urban', exact: true }).waitFor()
-    t.equal(await page.getByRole('searchbox').inputValue(), 'urban', 'also on the page itself')
-    // A name of digits stays a text in the address.
-    await find('2026', '2026')
-    await page.getByRole('heading', { name: 'Groups' }).waitFor()
-    await page.getByRole('cell', { name: '2026', exact: true }).waitFor()
-    await find('readw', 'readwrite')
-    await page.getByRole('heading', { name: 'Policies' }).waitFor()
-    await page.getByRole('cell', { name: 'readwrite', exact: true }).waitFor()
-    t.same(flaws, [])
-  })
-
-  t.test('an exact name is found first, and the focus goes to the page that it leads to', async t => {
-    await admin.call('POST', '/buckets', { name: 'site' })
-    const { page, flaws } = await browser.open(t)
-    await signIn(page, '/users')
-    await page.getByRole('heading', { name: 'Users' }).waitFor()
-    await page.keyboard.press('ControlOrMeta+K')
-    await page.locator('input[aria-label="Search"]:focus').waitFor()
-    await page.keyboard.type('site')
-    await page.getByRole('option', { name: 'Distributions, website' }).waitFor()
-    await page.locator('[role=option][data-combobox-selected]', { hasText: /^site$/ }).waitFor()
-    t.match(await page.getByRole('option').first().innerText(), /^site$/)
-    await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'site', level: 1 }).waitFor()
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await eventually(
-      'the focus is on the page',
-      async () => (await page.evaluate('document.activeElement.id')) === 'content',
-    )
-    await page.keyboard.press('Tab')
-    const place = "document.activeElement.closest('#content') !== null"
-    t.ok(await page.evaluate(place), 'the next stop is within it')
-    t.same(flaws, [])
-  })
-
   t.test('the error of a long dialog is brought into view, with the focus', async t => {
     const { page, flaws } = await browser.open(t, { viewport: { width: 1000, height: 500 } })
     await signIn(page, '/access-keys')
@@ -267,29 +82,6 @@ if (withoutBrowser !== false) {
     await alert.waitFor()
     const isSeen = () => alert.evaluate(isFocusedInView)
     await eventually('the error is seen', isSeen)
-    t.same(flaws, [])
-  })
-
-  t.test('the end of an access key that somebody else has set is not replaced unseen', async t => {
-    const made = await admin.call('POST', '/access-keys', { name: 'shared' })
-    const { page, flaws } = await browser.open(t, {}, /412 PATCH/)
-    await signIn(page, '/access-keys')
-    const dialog = page.getByRole('dialog')
-    const edit = async () => {
-      await page.getByRole('button', { name: made.accessKey, exact: true }).click()
-      await dialog.getByLabel('Expires').fill('2099-06-01T00:00')
-    }
-    await edit()
-    await admin.call('PATCH', `/access-keys/${made.accessKey}`, { expiresAt: '2098-01-01T00:00:00Z' })
-    await dialog.getByRole('button', { name: 'Save' }).click()
-    await dialog.getByText('Somebody else has changed it').waitFor()
-    const end = async () => (await admin.call('GET', `/access-keys/${made.accessKey}`)).expiresAt
-    t.equal(await end(), '2098-01-01T00:00:00.000Z')
-    await dialog.getByRole('button', { name: 'Load what is stored now' }).click()
-    await edit()
-    await dialog.getByRole('button', { name: 'Save' }).click()
-    await dialog.waitFor({ state: 'detached' })
-    t.match(await end(), /^2099-0[56]-/)
     t.same(flaws, [])
   })
 

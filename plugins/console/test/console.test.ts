@@ -1,4 +1,4 @@
-/** The page and its files, as a browser asks for them. The application itself is tested in a browser: test/wire/console.test.ts. */
+/** The page and its files, as a browser asks for them. The application itself is tested in a browser: test/wire/console/. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'

@@ -3,8 +3,8 @@ import { globSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
-import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { eventually, startConsole } from './console.ts'
+import { accessibilityFlaws, withoutBrowser } from '../browser.ts'
+import { eventually, startConsole } from '../console.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)

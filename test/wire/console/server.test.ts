@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { findLastingPort } from 'svc/testing'
 import t from 'tap'
-import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { chooseFrom, eventually, retype, startConsole } from './console.ts'
-import { accessKey, secretKey } from './server.ts'
+import { accessibilityFlaws, withoutBrowser } from '../browser.ts'
+import { chooseFrom, eventually, retype, startConsole } from '../console.ts'
+import { accessKey, secretKey } from '../server.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)

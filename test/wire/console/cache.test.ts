@@ -2,8 +2,8 @@
 import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { eventually, startConsole } from './console.ts'
+import { accessibilityFlaws, withoutBrowser } from '../browser.ts'
+import { eventually, startConsole } from '../console.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)

@@ -4,9 +4,9 @@ import { buffer } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 import { PutObjectCommand } from '@aws-sdk/client-s3'
 import t from 'tap'
-import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { chooseFrom, eventually, filesIn, keysOf, startConsole } from './console.ts'
-import { createClient } from './sdk.ts'
+import { accessibilityFlaws, withoutBrowser } from '../browser.ts'
+import { chooseFrom, eventually, keysOf, startConsole } from '../console.ts'
+import { createClient } from '../sdk.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
@@ -47,105 +47,6 @@ if (withoutBrowser !== false) {
     t.equal((await admin.call('GET', '/buckets/photos/objects/versions?key=note')).items.length, 2)
     t.same(flaws, [])
   })
-
-  t.test(
-    'where versioning is suspended, a version does not take the place of an object without a question',
-    async t => {
-      await admin.call('POST', '/buckets', { name: 'suspended', versioning: true })
-      await admin.call('POST', '/buckets/suspended/objects/upload?key=o', 'old')
-      await admin.call('PUT', '/buckets/suspended/versioning', { status: 'suspended' })
-      await admin.call('POST', '/buckets/suspended/objects/upload?key=o', 'current')
-      const { page, flaws } = await browser.open(t, {}, /412 POST .*copy/)
-      await signIn(page, '/buckets/suspended?tab=versions')
-      const restore = () => chooseFrom(page.getByRole('button', { name: /^More for version/ }).last(), 'Restore')
-      const question = page.getByRole('dialog', { name: 'Replace o by this version?' })
-      await restore()
-      await question.getByRole('button', { name: 'Cancel' }).click()
-      await question.waitFor({ state: 'detached' })
-      const size = async () => (await admin.call('GET', '/buckets/suspended/objects/stat?key=o')).size
-      t.equal(await size(), '"current"'.length)
-      // Nor that of one that nobody has seen who was asked.
-      await restore()
-      await question.waitFor()
-      await admin.call('POST', '/buckets/suspended/objects/upload?key=o', 'stored meanwhile')
-      await question.getByRole('button', { name: 'Restore' }).click()
-      await question.getByText('Somebody else has changed o meanwhile').waitFor()
-      t.equal(await size(), '"stored meanwhile"'.length)
-      await question.getByRole('button', { name: 'Cancel' }).click()
-      await question.waitFor({ state: 'detached' })
-      await restore()
-      await question.getByRole('button', { name: 'Restore' }).click()
-      await page.getByText('The old version is the current one again').waitFor()
-      t.equal(await size(), '"old"'.length)
-
-      // What is described anew is stored anew: in the place of what was stored while no versions were kept.
-      const versions = async () =>
-        (await admin.call('GET', '/buckets/suspended/objects/versions?prefix=both')).items.map(
-          ({ size, versionId }: { size: number; versionId: string }) => [size, versionId === 'null'],
-        )
-      await admin.call('POST', '/buckets/suspended/objects/upload?key=both', 'while none were kept')
-      await admin.call('PUT', '/buckets/suspended/versioning', { status: 'enabled' })
-      await admin.call('POST', '/buckets/suspended/objects/upload?key=both', 'kept')
-      await admin.call('PUT', '/buckets/suspended/versioning', { status: 'suspended' })
-      await page.goto(new URL('/buckets/suspended', page.url()).href)
-      await page.getByRole('button', { name: 'both', exact: true }).click()
-      await chooseFrom(page.getByRole('button', { name: 'More for both' }), 'Edit')
-      const form = page.getByRole('dialog', { name: 'Metadata and tags of both' })
-      const asked = page.getByRole('dialog', { name: 'Store both anew?' })
-      await form.getByLabel('Cache control').fill('max-age=60')
-      await form.getByRole('button', { name: 'Save' }).click()
-      await asked.getByText('gone for good').waitFor()
-      await asked.getByRole('button', { name: 'Cancel' }).click()
-      await asked.waitFor({ state: 'detached' })
-      t.same(await versions(), [
-        ['"kept"'.length, false],
-        ['"while none were kept"'.length, true],
-      ])
-      await form.getByRole('button', { name: 'Save' }).click()
-      await asked.getByRole('button', { name: 'Save' }).click()
-      await form.waitFor({ state: 'detached' })
-      t.match(await admin.call('GET', '/buckets/suspended/objects/stat?key=both'), { cacheControl: 'max-age=60' })
-      await page.keyboard.press('Escape')
-
-      // What nobody sees in the list, for it lies behind a delete marker.
-      for (const key of ['gone', 'lower'])
-        await admin.call('POST', `/buckets/suspended/objects/upload?key=${key}`, 'while none were kept')
-      await admin.call('PUT', '/buckets/suspended/versioning', { status: 'enabled' })
-      await admin.call('POST', '/buckets/suspended/objects/upload?key=lower', 'kept')
-      await admin.call('DELETE', '/buckets/suspended/objects', { objects: [{ key: 'gone' }] })
-      await admin.call('PUT', '/buckets/suspended/versioning', { status: 'suspended' })
-      const kept = (key: string) => admin.call('GET', `/buckets/suspended/objects/stat?key=${key}&versionId=null`)
-      const replacing = page.getByRole('dialog', { name: 'Replace 1 object?' })
-      await filesIn(page).setInputFiles({ name: 'gone', mimeType: 'text/plain', buffer: Buffer.from('new') })
-      await replacing.getByText('gone', { exact: true }).waitFor()
-      await replacing.getByRole('button', { name: 'Upload nothing' }).click()
-      await replacing.waitFor({ state: 'detached' })
-      t.match(await kept('gone'), { size: '"while none were kept"'.length })
-      await page.reload()
-      await page.getByLabel('Select lower').check()
-      await page.getByRole('button', { name: 'Copy or move' }).click()
-      const copying = page.getByRole('dialog', { name: 'Copy, move or rename' })
-      await copying.getByLabel('New key').fill('gone')
-      await copying.getByRole('button', { name: 'Copy or move' }).click()
-      await copying.getByText('Among the old versions of gone').waitFor()
-      t.match(await kept('gone'), { size: '"while none were kept"'.length })
-      await copying.getByLabel('Replace what').check()
-      await copying.getByRole('button', { name: 'Copy or move' }).click()
-      const unseen = page.getByRole('dialog', { name: 'Replace what no list shows?' })
-      await unseen.getByText('Among the old versions of gone').waitFor()
-      await unseen.getByRole('button', { name: 'Cancel' }).click()
-      await unseen.waitFor({ state: 'detached' })
-      t.match(await kept('gone'), { size: '"while none were kept"'.length })
-      await copying.getByLabel('Replace what').uncheck()
-      await copying.getByLabel('New key').fill('elsewhere')
-      await copying.getByLabel('Move').check()
-      await copying.getByRole('button', { name: 'Copy or move' }).click()
-      await copying.getByText('Among the old versions of lower').waitFor()
-      t.match(await kept('lower'), { size: '"while none were kept"'.length })
-      t.same(await keysOf(admin, 'suspended', 'elsewhere'), [])
-      t.same(flaws, [])
-    },
-  )
 
   t.test('an object is deleted in its panel, found by its key, told to be deleted, and undeleted', async t => {
     await admin.call('POST', '/buckets/photos/objects/upload?key=lost', 'here')

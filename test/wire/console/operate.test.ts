@@ -10,10 +10,10 @@ import { createTestAuthority } from 'svc/plugins/certificates/testing'
 import { skipWithoutNamed, startNamed } from 'svc/plugins/dns/testing'
 import { findLastingPort, temporaryFolder } from 'svc/testing'
 import t from 'tap'
-import { accessibilityFlaws, aNewVisitor, withoutBrowser } from './browser.ts'
-import { requireProgram } from './clients.ts'
-import { chooseFrom, eventually, startConsole } from './console.ts'
-import { secretKey } from './server.ts'
+import { accessibilityFlaws, aNewVisitor, withoutBrowser } from '../browser.ts'
+import { requireProgram } from '../clients.ts'
+import { chooseFrom, eventually, startConsole } from '../console.ts'
+import { secretKey } from '../server.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)

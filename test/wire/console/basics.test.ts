@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
-import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { chooseFrom, eventually, startConsole } from './console.ts'
-import { accessKey, secretKey } from './server.ts'
+import { accessibilityFlaws, withoutBrowser } from '../browser.ts'
+import { chooseFrom, eventually, startConsole } from '../console.ts'
+import { accessKey, secretKey } from '../server.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)

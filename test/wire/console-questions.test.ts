@@ -1,0 +1,392 @@
+/** What the web console asks before it does it: nothing is opened to everybody, and nothing that nobody has seen is replaced, without an answer. */
+import { PutPublicAccessBlockCommand } from '@aws-sdk/client-s3'
+import t from 'tap'
+import { accessibilityFlaws, withoutBrowser } from './browser.ts'
+import { chooseFrom, eventually, filesIn, keysOf, retype, startConsole } from './console.ts'
+import { createClient } from './sdk.ts'
+
+// Only a page that hangs takes so long.
+t.setTimeout(900_000)
+
+if (withoutBrowser !== false) {
+  t.comment(withoutBrowser)
+  t.end()
+} else {
+  const { server, admin, browser, signIn } = await startConsole(t)
+  await admin.call('POST', '/buckets', { name: 'site' })
+
+  t.test('what was refused is not opened to everybody without an answer', async t => {
+    const objects = 'arn:aws:s3:::gate/'
+    const allow = { Effect: 'Allow', Principal: '*', Action: 's3:GetObject', Resource: `${objects}*` }
+    const deny = { ...allow, Effect: 'Deny', Resource: `${objects}private/*` }
+    await admin.call('POST', '/buckets', { name: 'gate' })
+    await admin.call('POST', '/buckets/gate/objects/upload?key=private%2Fs', 'secret')
+    const visit = async () => (await fetch(`${server.endpoint}/gate/private/s`)).status
+    const s3 = createClient(server)
+    t.teardown(() => s3.destroy())
+    const policy = { Version: '2012-10-17', Statement: [allow, deny] }
+    await admin.call('PUT', '/buckets/gate/policy', policy)
+    const { page, flaws } = await browser.open(t, {}, /412 PUT .*block-public/)
+    await signIn(page, '/buckets/gate?tab=policy')
+    const question = page.getByRole('dialog', { name: 'Open this to everybody?' })
+    const refuse = async () => {
+      await question.getByRole('button', { name: 'Cancel' }).click()
+      await question.waitFor({ state: 'detached' })
+      t.equal(await visit(), 403)
+    }
+    // A statement that denies is taken away.
+    await page.locator('.cm-line', { hasText: 'private' }).waitFor()
+    await retype(page.locator('.cm-content'), JSON.stringify({ ...policy, Statement: [allow] }))
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question.getByText('will be able to read every object').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await refuse()
+
+    // Without the version of 2012, a variable is ordinary text: the statement denies nothing any more.
+    const variable = { ...deny, Resource: `${objects}\${aws:username,'private'}/*` }
+    await admin.call('PUT', '/buckets/gate/policy', { ...policy, Statement: [allow, variable] })
+    t.equal(await visit(), 403)
+    await page.reload()
+    await page.locator('.cm-line', { hasText: 'aws:username' }).waitFor()
+    await retype(page.locator('.cm-content'), JSON.stringify({ Version: '2008-10-17', Statement: [allow, variable] }))
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question.getByText('will be able to read every object').waitFor()
+    await refuse()
+
+    // A rule that denies denies something else.
+    await admin.call('DELETE', '/buckets/gate/policy')
+    const every = { id: 'every', priority: 200, effect: 'allow', principals: ['*'], actions: ['read'] }
+    const match = { type: 'prefix', pattern: 'private/' }
+    const no = { id: 'no', priority: 100, effect: 'deny', principals: ['*'], actions: ['read'], match }
+    await admin.call('PUT', '/buckets/gate/access-rules', { rules: [every, no] })
+    await page.goto(new URL('/buckets/gate?tab=access', page.url()).href)
+    const dialog = page.getByRole('dialog')
+    await page.getByRole('button', { name: 'Edit rule no' }).click()
+    await dialog.getByLabel('Pattern').fill('privat3/')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await question.getByText('will be able to read every object').waitFor()
+    await refuse()
+    await question.waitFor({ state: 'detached' })
+    await dialog.getByLabel('Pattern').fill('private/')
+    await dialog.getByLabel('Note').fill('of the family')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    // Another order.
+    await page.getByRole('button', { name: 'Edit rule every' }).click()
+    await dialog.getByLabel('Number (the lowest decides)').fill('50')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await question.getByText('will be able to read every object').waitFor()
+    await refuse()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Close and lose it' }).click()
+    await dialog.waitFor({ state: 'detached' })
+
+    // What is let in later, and what nobody can name: lists of single objects.
+    const later = { ...every, id: 'later', conditions: { timeWindow: { from: '2999-01-01T00:00:00Z' } } }
+    const loosened = page.getByRole('dialog', { name: 'Change what is refused to everybody?' })
+    for (const [rules, asked, text] of [
+      [[later, no], question, 'It begins at'],
+      [[no], loosened, 'access control lists'],
+    ] as const) {
+      await admin.call('PUT', '/buckets/gate/access-rules', { rules })
+      await page.reload()
+      await page.getByRole('button', { name: 'Edit rule no' }).click()
+      await dialog.getByLabel('Pattern').fill('privat3/')
+      await dialog.getByRole('button', { name: 'Save' }).click()
+      await asked.getByText(text).waitFor()
+      t.same(await accessibilityFlaws(page), [])
+      await asked.getByRole('button', { name: 'Cancel' }).click()
+      await asked.waitFor({ state: 'detached' })
+    }
+
+    // The block of the bucket, and that of all buckets, which may go meanwhile.
+    await admin.call('PUT', '/buckets/gate/access-rules', { rules: [later] })
+    await admin.call('PUT', '/buckets/gate/block-public', { enabled: true })
+    await admin.call('PUT', '/access/block-public', { enabled: true })
+    await page.reload()
+    await page.getByText('The whole deployment blocks public access').waitFor()
+    await admin.call('PUT', '/access/block-public', { enabled: false })
+    await page.getByLabel('Block public access to this bucket').click()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question
+      .getByText(/The access rule “later” lets everybody read every object of this bucket from .*2999/)
+      .waitFor()
+    await refuse()
+    await admin.call('PUT', '/buckets/gate/block-public', { enabled: false })
+    await admin.call('PUT', '/buckets/gate/access-rules', { rules: [every] })
+    t.equal(await visit(), 200)
+    await admin.call('PUT', '/buckets/gate/block-public', { enabled: true })
+    await page.reload()
+    await page.getByLabel('Block public access to this bucket').click()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question.getByText('The access rule “every” lets everybody read every object').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await refuse()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question.getByRole('button', { name: 'Yes, let everybody in' }).click()
+    await page.getByText('Block public access: Saved.').waitFor()
+    t.equal(await visit(), 200)
+
+    // A part of the block, which only S3 clients set, is shown, and goes no more silently than the whole.
+    const PublicAccessBlockConfiguration = { RestrictPublicBuckets: true }
+    await s3.send(new PutPublicAccessBlockCommand({ Bucket: 'gate', PublicAccessBlockConfiguration }))
+    t.equal(await visit(), 403)
+    await page.reload()
+    await page.getByText('A part of the block is set, as S3 clients set it: RestrictPublicBuckets.').waitFor()
+    await page.getByLabel('Block public access to this bucket').click()
+    await page.getByLabel('Block public access to this bucket').click()
+    await page.getByText('the part of the block that is set goes: RestrictPublicBuckets.').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question.getByText('The access rule “every” lets everybody read every object').waitFor()
+    await refuse()
+    t.equal(await visit(), 403)
+    // Somebody else has set the whole of it meanwhile.
+    await admin.call('PUT', '/buckets/gate/block-public', { enabled: true })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question.getByRole('button', { name: 'Yes, let everybody in' }).click()
+    await page.getByText('Somebody else has changed it').waitFor()
+    t.equal(await visit(), 403)
+    await page.getByRole('button', { name: 'Load what is stored now' }).click()
+    await page.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' })
+    await admin.call('PUT', '/buckets/gate/block-public', { enabled: false })
+    await page.goto(new URL('/settings', page.url()).href)
+    const everywhere = page.getByLabel('Block public access in every bucket')
+    await everywhere.click()
+    await everywhere.click()
+    await admin.call('PUT', '/access/block-public', { enabled: true })
+    await page.getByRole('button', { name: 'Save' }).first().click()
+    await page.getByText('Somebody else has changed it').waitFor()
+    t.equal(await visit(), 403)
+    await page.getByRole('button', { name: 'Load what is stored now' }).click()
+    await eventually('the block', () => everywhere.isChecked())
+    await everywhere.click()
+    await page.getByRole('button', { name: 'Save' }).first().click()
+    const noLonger = page.getByRole('dialog', { name: 'Block public access no longer?' })
+    await noLonger.getByRole('button', { name: 'Cancel' }).click()
+    await noLonger.waitFor({ state: 'detached' })
+    t.equal(await visit(), 403)
+    await page.goto(new URL('/settings?open=access', page.url()).href)
+    await page
+      .getByLabel(/^block_public/)
+      .first()
+      .click()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await noLonger.getByRole('button', { name: 'Cancel' }).click()
+    await noLonger.waitFor({ state: 'detached' })
+    t.equal(await visit(), 403)
+    await page.getByRole('button', { name: 'Reset' }).click()
+    await dialog.getByText('is open at once, without credentials').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ state: 'detached' })
+
+    // A configuration that is imported.
+    await page.goto(new URL('/tools', page.url()).href)
+    await page.getByLabel('Type of file').selectOption({ index: 1 })
+    const file = JSON.stringify({ access: { block_public: 'off' } })
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'config.json', mimeType: 'application/json', buffer: Buffer.from(file) })
+    await page.getByRole('button', { name: 'What would change' }).click()
+    await page.getByText('config/access (block_public)').waitFor()
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    const imported = page.getByRole('dialog', { name: 'Import what decides who gets in?' })
+    await imported.getByText('config/access').waitFor()
+    await imported.getByRole('button', { name: 'Cancel' }).click()
+    await imported.waitFor({ state: 'detached' })
+    t.equal(await visit(), 403)
+
+    // An archive that makes the bucket anew, with what lets everybody in, and by which another keeps no more versions.
+    await admin.call('POST', '/buckets', { name: 'kept', versioning: true })
+    await admin.call('PUT', '/buckets/kept/versioning', { status: 'suspended' })
+    const buffer = await admin.download('/cluster/export')
+    await admin.call('PUT', '/buckets/kept/versioning', { status: 'enabled' })
+    await admin.call('DELETE', '/buckets/gate?force=true')
+    await page.getByLabel('Type of file').selectOption({ index: 0 })
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'cluster.zip', mimeType: 'application/zip', buffer: Buffer.from(buffer) })
+    await page.getByRole('button', { name: 'What would change' }).click()
+    await page.getByText('bucket/gate/access-rules').waitFor()
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await imported.getByText('bucket/gate/access-rules').waitFor()
+    await imported.getByText('no longer protected').waitFor()
+    await imported.getByText('bucket/kept/versioning').waitFor()
+    await imported.getByRole('button', { name: 'Cancel' }).click()
+    await imported.waitFor({ state: 'detached' })
+    t.match(await admin.call('GET', '/buckets/kept/versioning'), { status: 'enabled' })
+    await t.rejects(admin.call('GET', '/buckets/gate'), /404/)
+    await admin.call('PUT', '/access/block-public', { enabled: false })
+    t.same(flaws, [])
+  })
+
+  t.test(
+    'where versioning is suspended, a version does not take the place of an object without a question',
+    async t => {
+      await admin.call('POST', '/buckets', { name: 'suspended', versioning: true })
+      await admin.call('POST', '/buckets/suspended/objects/upload?key=o', 'old')
+      await admin.call('PUT', '/buckets/suspended/versioning', { status: 'suspended' })
+      await admin.call('POST', '/buckets/suspended/objects/upload?key=o', 'current')
+      const { page, flaws } = await browser.open(t, {}, /412 POST .*copy/)
+      await signIn(page, '/buckets/suspended?tab=versions')
+      const restore = () => chooseFrom(page.getByRole('button', { name: /^More for version/ }).last(), 'Restore')
+      const question = page.getByRole('dialog', { name: 'Replace o by this version?' })
+      await restore()
+      await question.getByRole('button', { name: 'Cancel' }).click()
+      await question.waitFor({ state: 'detached' })
+      const size = async () => (await admin.call('GET', '/buckets/suspended/objects/stat?key=o')).size
+      t.equal(await size(), '"current"'.length)
+      // Nor that of one that nobody has seen who was asked.
+      await restore()
+      await question.waitFor()
+      await admin.call('POST', '/buckets/suspended/objects/upload?key=o', 'stored meanwhile')
+      await question.getByRole('button', { name: 'Restore' }).click()
+      await question.getByText('Somebody else has changed o meanwhile').waitFor()
+      t.equal(await size(), '"stored meanwhile"'.length)
+      await question.getByRole('button', { name: 'Cancel' }).click()
+      await question.waitFor({ state: 'detached' })
+      await restore()
+      await question.getByRole('button', { name: 'Restore' }).click()
+      await page.getByText('The old version is the current one again').waitFor()
+      t.equal(await size(), '"old"'.length)
+
+      // What is described anew is stored anew: in the place of what was stored while no versions were kept.
+      const versions = async () =>
+        (await admin.call('GET', '/buckets/suspended/objects/versions?prefix=both')).items.map(
+          ({ size, versionId }: { size: number; versionId: string }) => [size, versionId === 'null'],
+        )
+      await admin.call('POST', '/buckets/suspended/objects/upload?key=both', 'while none were kept')
+      await admin.call('PUT', '/buckets/suspended/versioning', { status: 'enabled' })
+      await admin.call('POST', '/buckets/suspended/objects/upload?key=both', 'kept')
+      await admin.call('PUT', '/buckets/suspended/versioning', { status: 'suspended' })
+      await page.goto(new URL('/buckets/suspended', page.url()).href)
+      await page.getByRole('button', { name: 'both', exact: true }).click()
+      await chooseFrom(page.getByRole('button', { name: 'More for both' }), 'Edit')
+      const form = page.getByRole('dialog', { name: 'Metadata and tags of both' })
+      const asked = page.getByRole('dialog', { name: 'Store both anew?' })
+      await form.getByLabel('Cache control').fill('max-age=60')
+      await form.getByRole('button', { name: 'Save' }).click()
+      await asked.getByText('gone for good').waitFor()
+      await asked.getByRole('button', { name: 'Cancel' }).click()
+      await asked.waitFor({ state: 'detached' })
+      t.same(await versions(), [
+        ['"kept"'.length, false],
+        ['"while none were kept"'.length, true],
+      ])
+      await form.getByRole('button', { name: 'Save' }).click()
+      await asked.getByRole('button', { name: 'Save' }).click()
+      await form.waitFor({ state: 'detached' })
+      t.match(await admin.call('GET', '/buckets/suspended/objects/stat?key=both'), { cacheControl: 'max-age=60' })
+      await page.keyboard.press('Escape')
+
+      // What nobody sees in the list, for it lies behind a delete marker.
+      for (const key of ['gone', 'lower'])
+        await admin.call('POST', `/buckets/suspended/objects/upload?key=${key}`, 'while none were kept')
+      await admin.call('PUT', '/buckets/suspended/versioning', { status: 'enabled' })
+      await admin.call('POST', '/buckets/suspended/objects/upload?key=lower', 'kept')
+      await admin.call('DELETE', '/buckets/suspended/objects', { objects: [{ key: 'gone' }] })
+      await admin.call('PUT', '/buckets/suspended/versioning', { status: 'suspended' })
+      const kept = (key: string) => admin.call('GET', `/buckets/suspended/objects/stat?key=${key}&versionId=null`)
+      const replacing = page.getByRole('dialog', { name: 'Replace 1 object?' })
+      await filesIn(page).setInputFiles({ name: 'gone', mimeType: 'text/plain', buffer: Buffer.from('new') })
+      await replacing.getByText('gone', { exact: true }).waitFor()
+      await replacing.getByRole('button', { name: 'Upload nothing' }).click()
+      await replacing.waitFor({ state: 'detached' })
+      t.match(await kept('gone'), { size: '"while none were kept"'.length })
+      await page.reload()
+      await page.getByLabel('Select lower').check()
+      await page.getByRole('button', { name: 'Copy or move' }).click()
+      const copying = page.getByRole('dialog', { name: 'Copy, move or rename' })
+      await copying.getByLabel('New key').fill('gone')
+      await copying.getByRole('button', { name: 'Copy or move' }).click()
+      await copying.getByText('Among the old versions of gone').waitFor()
+      t.match(await kept('gone'), { size: '"while none were kept"'.length })
+      await copying.getByLabel('Replace what').check()
+      await copying.getByRole('button', { name: 'Copy or move' }).click()
+      const unseen = page.getByRole('dialog', { name: 'Replace what no list shows?' })
+      await unseen.getByText('Among the old versions of gone').waitFor()
+      await unseen.getByRole('button', { name: 'Cancel' }).click()
+      await unseen.waitFor({ state: 'detached' })
+      t.match(await kept('gone'), { size: '"while none were kept"'.length })
+      await copying.getByLabel('Replace what').uncheck()
+      await copying.getByLabel('New key').fill('elsewhere')
+      await copying.getByLabel('Move').check()
+      await copying.getByRole('button', { name: 'Copy or move' }).click()
+      await copying.getByText('Among the old versions of lower').waitFor()
+      t.match(await kept('lower'), { size: '"while none were kept"'.length })
+      t.same(await keysOf(admin, 'suspended', 'elsewhere'), [])
+      t.same(flaws, [])
+    },
+  )
+
+  t.test('lifecycle and policy of a bucket are changed only if they are still what was read', async t => {
+    const { page, flaws } = await browser.open(t, {}, /412 PUT/)
+    const rules = (days: number) => ({
+      rules: [{ id: 'uploads', enabled: true, abortIncompleteUpload: { daysAfterInitiation: days } }],
+    })
+    await admin.call('PUT', '/buckets/site/lifecycle', rules(3))
+    await signIn(page, '/buckets/site?tab=lifecycle')
+    await page.getByText('removed after 3 days').waitFor()
+    await page.getByRole('button', { name: 'What would they delete?' }).click()
+    await page.getByText('Nothing would be deleted.').first().waitFor()
+    await page.getByRole('button', { name: 'Edit rule uploads' }).click()
+    await page.getByRole('dialog').getByLabel('Remove uploads').fill('4')
+    await admin.call('PUT', '/buckets/site/lifecycle', rules(5))
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Somebody else has changed it').waitFor()
+    t.match(await admin.call('GET', '/buckets/site/lifecycle'), rules(5))
+    await page.getByRole('button', { name: 'Load what is stored now' }).click()
+    await page.getByText('removed after 5 days').waitFor()
+    await admin.call('PUT', '/buckets/site/lifecycle', rules(6))
+    await page.getByRole('button', { name: 'All rules as JSON' }).click()
+    await page.locator('.cm-content').click()
+    await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.press('Delete')
+    await page.keyboard.insertText('[]')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Somebody else has changed it').waitFor()
+    await page.getByRole('button', { name: 'Load what is stored now' }).click()
+    await page.getByText('removed after 6 days').waitFor()
+
+    const statement = { Effect: 'Deny', Principal: '*', Action: 's3:DeleteObject', Resource: 'arn:aws:s3:::site/*' }
+    const policy = (Sid: string) => ({ Version: '2012-10-17', Statement: [{ Sid, ...statement }] })
+    await admin.call('PUT', '/buckets/site/policy', policy('first'))
+    await page.getByRole('tab', { name: 'Policy' }).click()
+    await page.getByText('"first"').waitFor()
+    t.ok(await page.getByRole('button', { name: 'Save' }).isDisabled(), 'nothing is changed')
+    await page.getByRole('button', { name: 'Remove policy' }).click()
+    await page.getByRole('dialog').getByText('Every statement of the policy goes.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await admin.call('PUT', '/buckets/site/policy', policy('second'))
+    await page.locator('.cm-content').click()
+    await page.keyboard.press('ControlOrMeta+End')
+    await page.keyboard.insertText(' ')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Somebody else has changed it').waitFor()
+    t.match(await admin.call('GET', '/buckets/site/policy'), policy('second'))
+    await admin.call('DELETE', '/buckets/site/policy')
+    t.same(flaws, [])
+  })
+
+  t.test('the end of an access key that somebody else has set is not replaced unseen', async t => {
+    const made = await admin.call('POST', '/access-keys', { name: 'shared' })
+    const { page, flaws } = await browser.open(t, {}, /412 PATCH/)
+    await signIn(page, '/access-keys')
+    const dialog = page.getByRole('dialog')
+    const edit = async () => {
+      await page.getByRole('button', { name: made.accessKey, exact: true }).click()
+      await dialog.getByLabel('Expires').fill('2099-06-01T00:00')
+    }
+    await edit()
+    await admin.call('PATCH', `/access-keys/${made.accessKey}`, { expiresAt: '2098-01-01T00:00:00Z' })
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('Somebody else has changed it').waitFor()
+    const end = async () => (await admin.call('GET', `/access-keys/${made.accessKey}`)).expiresAt
+    t.equal(await end(), '2098-01-01T00:00:00.000Z')
+    await dialog.getByRole('button', { name: 'Load what is stored now' }).click()
+    await edit()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    t.match(await end(), /^2099-0[56]-/)
+    t.same(flaws, [])
+  })
+}
