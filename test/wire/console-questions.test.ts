@@ -352,7 +352,7 @@ if (withoutBrowser !== false) {
     await admin.call('PUT', '/buckets/site/policy', policy('first'))
     await page.getByRole('tab', { name: 'Policy' }).click()
     await page.getByText('"first"').waitFor()
-    t.ok(await page.getByRole('button', { name: 'Save' }).isDisabled(), 'nothing is changed')
+    t.equal(await page.getByRole('button', { name: 'Save' }).count(), 0, 'nothing is changed')
     await page.getByRole('button', { name: 'Remove policy' }).click()
     await page.getByRole('dialog').getByText('Every statement of the policy goes.').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()

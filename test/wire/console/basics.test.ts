@@ -1,4 +1,4 @@
-/** The web console in a real browser, over a real server: the main job of each page, as an operator does it. */
+/** Sign-in, buckets, objects, shares, people, settings, locks, keys and live pages in the web console, as an operator uses them. */
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -220,7 +220,7 @@ if (skip !== false) {
       t.same(await accessibilityFlaws(page), [])
       await page.keyboard.press('Escape')
 
-      await page.getByRole('button', { name: 'Edit home' }).click()
+      await chooseFrom(page.getByRole('button', { name: 'More for home' }), 'Edit')
       t.equal(await dialog.getByRole('textbox', { name: 'Nameserver' }).inputValue(), named.server)
       t.equal(await dialog.locator('input[type=password]').inputValue(), '', 'the secret is never shown')
       await dialog.getByLabel('Note').fill('Of the office')

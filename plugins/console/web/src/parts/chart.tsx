@@ -53,13 +53,16 @@ export function Chart({ label, lines, format, step }: ChartProps) {
         width,
         height,
         cursor: { y: false },
+        // The last time is written around its place, half of it beyond the end of the line.
+        padding: [8, 24, 0, 0],
         // Room above the peak: a line at the very edge looks cut off.
         scales: { y: { range: (_, min, max) => [Math.min(0, min ?? 0), (max || 1) * 1.1] } },
         axes: [
           { ...axis, space: 76, size: 28, values: (_, ticks) => ticks.map(hour) },
           {
             ...axis,
-            size: 64,
+            // As wide for most charts, so that they begin below each other.
+            size: (_, labels) => Math.max(64, 20 + 7 * Math.max(...(labels ?? ['']).map(label => label.length))),
             values: (_, ticks) => distinct(ticks.map(format)),
             ...(step && { incrs: steps[step] }),
           },

@@ -69,7 +69,7 @@ export function TestRules({ bucket, draft, onClose }: TestRulesProps) {
             <TagsInput label={words.keys} data-autofocus {...form.getInputProps('keys')} />
             <SimpleGrid cols={{ base: 1, sm: 2 }}>
               <NativeSelect label={words.action} data={actions} {...form.getInputProps('action')} />
-              <TextInput label={words.principal} {...form.getInputProps('principal')} />
+              <TextInput {...words.principal} {...form.getInputProps('principal')} />
               <TextInput label={words.ip} {...form.getInputProps('ip')} />
               <TextInput label={words.host} {...form.getInputProps('host')} />
               <TextInput label={words.referer} {...form.getInputProps('referer')} />

@@ -1,5 +1,5 @@
 /** Which changes in the bucket are told to which target. */
-import { Button, Group, NativeSelect, Paper, SimpleGrid, Text, TextInput } from '@mantine/core'
+import { Button, Group, NativeSelect, Paper, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconPlus } from '@tabler/icons-react'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
@@ -7,16 +7,13 @@ import { asRead, call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { formErrorsOf } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
-import { useBesideFields } from '../../parts/beside-fields.ts'
-import { Conflict } from '../../parts/conflict.tsx'
 import { useForm } from '../../parts/form.ts'
 import { LinkedText } from '../../parts/linked-text.tsx'
 import { MoveButtons } from '../../parts/move-buttons.tsx'
 import { useRights } from '../../parts/rights.ts'
-import { SentFields } from '../../parts/sent-fields.tsx'
+import { SavedForm } from '../../parts/saved-form.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
-import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.events
@@ -79,7 +76,6 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
       await onChanged()
     },
   })
-  const { element, unsaid } = useBesideFields(saving.error, form.setErrors)
   const rules = form.values.subscriptions
   const add = () =>
     form.insertListItem('subscriptions', {
@@ -90,10 +86,9 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
       suffix: '',
     })
   return (
-    <form {...element} onSubmit={form.onSubmit(() => saving.mutate())}>
+    <SavedForm isOfPage form={form} saving={saving} reload={onChanged}>
       <fieldset className="plain-fieldset" disabled={!mayChange}>
-        <SentFields isSending={saving.isPending}>
-          <Conflict error={unsaid} onLoad={onChanged} />
+        <Stack>
           {rules.length === 0 && <Text c="dimmed">{words.noRules}</Text>}
           {targets.isSuccess && arns.length === 0 && (
             <Text c="dimmed">
@@ -132,29 +127,21 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
               </Group>
             </Paper>
           ))}
-          {mayChange && (
+          {mayChange && (!targets.isSuccess || arns.length > 0) && (
             <Group>
-              {(!targets.isSuccess || arns.length > 0) && (
-                <Button
-                  variant="default"
-                  leftSection={<IconPlus size={16} aria-hidden />}
-                  onClick={add}
-                  disabled={arns.length === 0}
-                >
-                  {words.addRule}
-                </Button>
-              )}
-              {(rules.length > 0 || form.isDirty()) && (
-                <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
-                  {texts.common.save}
-                </Button>
-              )}
-              <Unsaved isDirty={form.isDirty()} />
+              <Button
+                variant="default"
+                leftSection={<IconPlus size={16} aria-hidden />}
+                onClick={add}
+                disabled={arns.length === 0}
+              >
+                {words.addRule}
+              </Button>
             </Group>
           )}
-        </SentFields>
+        </Stack>
       </fieldset>
-    </form>
+    </SavedForm>
   )
 }
 

@@ -10,6 +10,7 @@ import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
 import { requireNoPlaceholder } from '../../parts/placeholder.ts'
 import { useRights } from '../../parts/rights.ts'
+import { SaveBar } from '../../parts/save-bar.tsx'
 import { Section } from '../../parts/section.tsx'
 import { SentFields } from '../../parts/sent-fields.tsx'
 import { Simulator } from '../../parts/simulator.tsx'
@@ -134,6 +135,11 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
     saving.reset()
     checking.mutate(text)
   }
+  const discard = () => {
+    setText(initial)
+    saving.reset()
+    checking.reset()
+  }
   return (
     <Stack>
       {document === undefined && <WithoutPolicy bucket={bucket} />}
@@ -146,17 +152,15 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
           {...(isExample && { example: texts.policies.example })}
         />
       </SentFields>
-      <Group>
-        <Button onClick={save} loading={saving.isPending || checking.isPending} disabled={!isTyped}>
-          {texts.common.save}
-        </Button>
-        {document !== undefined && mayDelete && (
+      {document !== undefined && mayDelete && (
+        <Group>
           <Button variant="light" color="red" onClick={() => setRemoving(true)}>
             {texts.bucket.removePolicy}
           </Button>
-        )}
-        <Unsaved isDirty={isTyped} />
-      </Group>
+        </Group>
+      )}
+      <Unsaved isDirty={isTyped} isQuiet />
+      {isTyped && <SaveBar isSaving={checking.isPending || saving.isPending} onSave={save} onDiscard={discard} />}
       {question}
       {isRemoving && (
         <ConfirmDeletion

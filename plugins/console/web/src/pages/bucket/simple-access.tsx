@@ -127,7 +127,7 @@ function Allow({ bucket, isPolicyTyped, onChanged }: SimpleAccessProps) {
         <SentFields isSending={applying.isPending}>
           <Group align="flex-end">
             <TextInput
-              label={words.prefix}
+              {...words.prefix}
               value={typed}
               error={formErrorsOf(applying.error).prefix}
               inputWrapperOrder={['label', 'error', 'input']}

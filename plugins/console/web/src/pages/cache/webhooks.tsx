@@ -102,7 +102,7 @@ function WebhookFields({ form, webhook, path, aliases }: FieldsProps & { aliases
         required
         {...form.getInputProps(`${path}.type`)}
       />
-      <TagsInput label={words.webhookDomains} data={[...aliases]} {...form.getInputProps(`${path}.domains`)} />
+      <TagsInput {...words.webhookDomains} data={[...aliases]} {...form.getInputProps(`${path}.domains`)} />
       {fields?.map(name => (
         <Setting key={name} form={form} webhook={webhook} path={path} name={name} />
       ))}

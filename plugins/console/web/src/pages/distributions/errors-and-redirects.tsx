@@ -90,7 +90,7 @@ function ErrorPage({ path }: { path: string }) {
     <SimpleGrid cols={{ base: 1, sm: 3 }}>
       <NumberInput label={words.status} {...form.getInputProps(`${path}.status`)} />
       <TextInput label={words.path} {...form.getInputProps(`${path}.path`)} />
-      <NumberInput label={words.responseStatus} {...form.getInputProps(`${path}.responseStatus`)} />
+      <NumberInput {...words.responseStatus} {...form.getInputProps(`${path}.responseStatus`)} />
     </SimpleGrid>
   )
 }

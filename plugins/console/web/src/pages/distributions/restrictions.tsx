@@ -37,9 +37,8 @@ export function Restrictions({ id, onRotated }: RestrictionsProps) {
         <TextInput label={words.secretName} description={words.secretHint} {...header} />
         {header.value !== '' && (
           <PasswordInput
-            {...(form.isDirty('restrictions.originSecretHeader.name')
-              ? { label: words.secretValue }
-              : { label: words.secretKept, description: words.secretReplaced })}
+            label={words.secretValue}
+            {...(!form.isDirty('restrictions.originSecretHeader.name') && { description: words.secretReplaced })}
             autoComplete="off"
             {...form.getInputProps('restrictions.originSecretHeader.value')}
             // What is said of both is said here; what is wrong with the name is said there.
@@ -65,8 +64,8 @@ export function Restrictions({ id, onRotated }: RestrictionsProps) {
         </Group>
       )}
       <SimpleGrid cols={{ base: 1, sm: 3 }}>
-        <NumberInput label={words.rate} min={1} {...form.getInputProps(`${rate}.requestsPerSecond`)} />
-        <NumberInput label={words.burst} min={1} {...form.getInputProps(`${rate}.burst`)} />
+        <NumberInput {...words.rate} min={1} {...form.getInputProps(`${rate}.requestsPerSecond`)} />
+        <NumberInput {...words.burst} min={1} {...form.getInputProps(`${rate}.burst`)} />
         <NativeSelect
           label={words.per}
           data={choicesOf(words.pers)}

@@ -93,7 +93,7 @@ export function SignLink({ of, onClose }: { of: Distribution; onClose: () => voi
         />
       )}
       <NativeSelect label={words.signExpiry} data={expiries} {...form.getInputProps('expiresInSeconds')} />
-      <TextInput label={words.signIp} {...form.getInputProps('ip')} />
+      <TextInput {...words.signIp} {...form.getInputProps('ip')} />
       {made?.url !== undefined && (isWhole || made.origin === chosenOrigin()) && (
         <>
           <MadeText label={words.signed} text={made.url} />

@@ -37,8 +37,8 @@ export function Replay({ id, onClose }: { id: string; onClose: () => void }) {
       </Text>
       <TextInput label={words.bucket} required data-autofocus {...form.getInputProps('bucket')} />
       <TextInput label={words.prefix} {...form.getInputProps('prefix')} />
-      <TextInput type="datetime-local" label={words.from} {...form.getInputProps('from')} />
-      <TextInput type="datetime-local" label={words.to} {...form.getInputProps('to')} />
+      <TextInput type="datetime-local" {...words.from} {...form.getInputProps('from')} />
+      <TextInput type="datetime-local" {...words.to} {...form.getInputProps('to')} />
     </FormDialog>
   )
 }

@@ -5,6 +5,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { Actions } from '../../parts/actions.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -12,7 +13,6 @@ import { formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { Names } from '../../parts/names.tsx'
-import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { EditProvider } from './edit-provider.tsx'
 
@@ -70,23 +70,19 @@ function columnsOf(setOpen: (open: Open) => void): Column<Provider>[] {
       title: texts.common.actions,
       isActions: true,
       render: provider => (
-        <>
-          <Tool
-            label={`${texts.events.test} ${provider.name}`}
-            icon={IconSend}
-            onClick={() => setOpen({ dialog: 'test', provider })}
-          />
-          <Tool
-            label={`${texts.common.edit} ${provider.name}`}
-            icon={IconPencil}
-            onClick={() => setOpen({ dialog: 'edit', provider })}
-          />
-          <Tool
-            label={`${texts.common.delete} ${provider.name}`}
-            icon={IconTrash}
-            onClick={() => setOpen({ dialog: 'delete', provider })}
-          />
-        </>
+        <Actions
+          of={provider.name}
+          actions={[
+            { label: texts.events.test, icon: IconSend, onClick: () => setOpen({ dialog: 'test', provider }) },
+            { label: texts.common.edit, icon: IconPencil, onClick: () => setOpen({ dialog: 'edit', provider }) },
+            {
+              label: texts.common.delete,
+              icon: IconTrash,
+              isDeletion: true,
+              onClick: () => setOpen({ dialog: 'delete', provider }),
+            },
+          ]}
+        />
       ),
     },
   ]

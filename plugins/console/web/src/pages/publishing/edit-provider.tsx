@@ -100,8 +100,8 @@ export function EditProvider({ provider, onClose, onDone }: EditProviderProps) {
           onChange={(name, value) => form.setFieldValue('settings', { ...form.values.settings, [name]: value })}
         />
       )}
-      <NumberInput label={words.ttl} min={0} {...form.getInputProps('ttl')} />
-      <TextInput label={words.propagation} {...form.getInputProps('propagationTimeout')} />
+      <NumberInput {...words.ttl} min={0} {...form.getInputProps('ttl')} />
+      <TextInput {...words.propagation} {...form.getInputProps('propagationTimeout')} />
       <TextInput label={texts.common.description} {...form.getInputProps('comment')} />
     </FormDialog>
   )

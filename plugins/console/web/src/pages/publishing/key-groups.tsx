@@ -5,6 +5,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { Actions } from '../../parts/actions.tsx'
 import { choicesOf } from '../../parts/choices.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { useForm } from '../../parts/form.ts'
@@ -121,23 +122,24 @@ function columnsOf(setOpen: (open: Open) => void): Column<KeyGroup>[] {
       title: texts.common.actions,
       isActions: true,
       render: group => (
-        <>
-          <Tool
-            label={`${words.addKey} ${group.id}`}
-            icon={IconPlus}
-            onClick={() => setOpen({ dialog: 'add-key', group })}
-          />
-          <Tool
-            label={texts.editKeyGroup.action(group.id)}
-            icon={IconPencil}
-            onClick={() => setOpen({ dialog: 'edit', group })}
-          />
-          <Tool
-            label={`${texts.common.delete} ${group.id}`}
-            icon={IconTrash}
-            onClick={() => setOpen({ dialog: 'delete', group })}
-          />
-        </>
+        <Actions
+          of={group.id}
+          actions={[
+            {
+              label: words.addKey,
+              named: words.addKeyTo(group.id),
+              icon: IconPlus,
+              onClick: () => setOpen({ dialog: 'add-key', group }),
+            },
+            { label: texts.common.edit, icon: IconPencil, onClick: () => setOpen({ dialog: 'edit', group }) },
+            {
+              label: texts.common.delete,
+              icon: IconTrash,
+              isDeletion: true,
+              onClick: () => setOpen({ dialog: 'delete', group }),
+            },
+          ]}
+        />
       ),
     },
   ]

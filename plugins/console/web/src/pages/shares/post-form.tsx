@@ -88,10 +88,10 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
           {...form.getInputProps('key')}
         />
         <NumberInput label={words.sizeMin} min={0} allowDecimal={false} {...form.getInputProps('sizeMin')} />
-        <NumberInput label={words.sizeMax} min={0} {...form.getInputProps('sizeMaxMiB')} />
+        <NumberInput {...words.sizeMax} min={0} {...form.getInputProps('sizeMaxMiB')} />
       </SimpleGrid>
-      <TextInput label={words.type} {...form.getInputProps('contentType')} />
-      <TextInput label={words.redirect} {...form.getInputProps('successActionRedirect')} />
+      <TextInput {...words.type} {...form.getInputProps('contentType')} />
+      <TextInput {...words.redirect} {...form.getInputProps('successActionRedirect')} />
       <NativeSelect label={words.expiry} data={expiries} {...form.getInputProps('expiresInSeconds')} />
       {made !== undefined && (
         <>

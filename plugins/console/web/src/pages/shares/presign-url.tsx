@@ -68,7 +68,7 @@ export function PresignUrl({ bucket, objectKey, versionId, isReadable = true, on
       <NativeSelect label={words.method} data={methods} {...form.getInputProps('method')} />
       <TextInput label={words.key} required {...form.getInputProps('key')} />
       <ExpiryInput label={words.expiry} {...form.getInputProps('expiresInSeconds')} />
-      {method === 'GET' && <TextInput label={words.fileName} {...form.getInputProps('fileName')} />}
+      {method === 'GET' && <TextInput {...words.fileName} {...form.getInputProps('fileName')} />}
       {made !== undefined && <Made made={made} />}
     </FormDialog>
   )

@@ -53,7 +53,7 @@ export function ShareObject({ bucket, objectKey, versionId, onClose }: ShareObje
       {url === undefined ? (
         <>
           <ExpiryInput label={texts.shares.expiry} {...form.getInputProps('expiresInSeconds')} />
-          <TextInput label={texts.shares.fileName} {...form.getInputProps('filename')} />
+          <TextInput {...texts.shares.fileName} {...form.getInputProps('filename')} />
           <TextInput label={texts.shares.description} {...form.getInputProps('description')} />
         </>
       ) : (

@@ -168,7 +168,7 @@ export const accessRules = {
   },
   kinds: 'Usual',
   singleActions: 'Single actions',
-  principal: 'Who (empty: without credentials)',
+  principal: { label: 'Who', description: 'Empty: without credentials.' },
   ip: 'From address',
   method: 'Method',
   allowed: 'allowed',

@@ -269,7 +269,7 @@ export const cacheSettings = {
   webhook: (index: number) => `cache in front ${index}`,
   id: 'Name',
   kind: 'Kind',
-  webhookDomains: 'Only these domains (empty: all)',
+  webhookDomains: { label: 'Only these domains', description: 'Empty: all.' },
   setting: 'setting',
   otherSettings: 'Settings of this kind',
   online: 'reachable',

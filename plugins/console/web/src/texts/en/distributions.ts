@@ -112,7 +112,7 @@ export const distributions = {
   addErrorPage: 'Add error page',
   status: 'Status',
   path: 'Path of the page',
-  responseStatus: 'Answer with (empty: the same)',
+  responseStatus: { label: 'Answer with', description: 'Empty: the same.' },
   redirects: 'Redirects',
   redirect: (index: number) => `redirect ${index}`,
   addRedirect: 'Add redirect',
@@ -132,9 +132,8 @@ export const distributions = {
   secretName: 'Header that a proxy in front has to send',
   secretHint: 'Requests without it get 403.',
   secretValue: 'Its value',
-  secretKept: 'Its value (empty: as it is)',
   secretReplaced:
-    'One that is typed replaces the old one at once. “New value” lets the old one work for another 24 hours.',
+    'Empty: as it is. One that is typed replaces the old one at once. “New value” lets the old one work for another 24 hours.',
   rotateSecret: 'New value',
   rotateTitle: 'A new value for the header?',
   rotateText: 'The old one works for another 24 hours, so that the proxy can be changed.',
@@ -142,8 +141,8 @@ export const distributions = {
   newSecret: 'New value for the header',
   newSecretText: (name: string) =>
     `The value of ${name} is shown once. Copy it now, and give it to the proxy in front: the old one works for another 24 hours.`,
-  rate: 'Requests a second, on average (empty: no limit)',
-  burst: 'At once (empty: as many as in a second)',
+  rate: { label: 'Requests a second, on average', description: 'Empty: no limit.' },
+  burst: { label: 'At once', description: 'Empty: as many as in a second.' },
   per: 'Counted',
   pers: { ip: 'for each visitor', distribution: 'for all together' },
   testHint: 'Against what you see here, saved or not. Nothing is sent and nothing is changed.',
@@ -183,7 +182,7 @@ export const distributions = {
   signCurl: 'With curl',
   signOrigin: 'Address',
   signExpiry: 'It works for',
-  signIp: 'Only from this address or network (empty: from anywhere)',
+  signIp: { label: 'Only from this address or network', description: 'Empty: from anywhere.' },
   signed: 'Signed link',
   saved: (id: string) => `${id} is saved.`,
 }
@@ -195,7 +194,7 @@ export const keyGroups = {
   keys: 'Keys',
   keyPairId: (id: string) => `Key-Pair-Id: ${id}`,
   addKey: 'Add key',
-  addKeyTo: (id: string) => `Add a key to ${id}`,
+  addKeyTo: (id: string) => `Add key to ${id}`,
   origin: 'Key',
   origins: {
     generate: 'make a pair; the server keeps the private key and can sign',

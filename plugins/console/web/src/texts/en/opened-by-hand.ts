@@ -3,7 +3,7 @@
 export const simpleAccess = {
   title: 'Folders for everybody',
   hint: 'Written into the policy as statements; other statements stay. End a folder with a slash: without one, every key that begins so is meant.',
-  prefix: 'Folder (empty: the whole bucket)',
+  prefix: { label: 'Folder', placeholder: 'The whole bucket' },
   preset: 'Everybody may',
   presets: {
     'download-list': 'read and list',
@@ -43,10 +43,10 @@ export const postForm = {
   wholeConfirm: 'Yes, for the whole bucket',
   expiry: 'It works for',
   sizeMin: 'At least (bytes)',
-  sizeMax: 'At most (MiB; empty: 5 GiB)',
-  type: 'Content type (image/png, or image/ for all of a kind; empty: any)',
+  sizeMax: { label: 'At most (MiB)', description: 'Empty: 5 GiB.' },
+  type: { label: 'Content type', description: 'image/png, or image/ for all of a kind. Empty: any.' },
   typeLabel: (beginning: string) => `Content type (begins with ${beginning})`,
-  redirect: 'Page to show afterwards (empty: none)',
+  redirect: { label: 'Page to show afterwards', description: 'Empty: none.' },
   make: 'Make form',
   html: 'HTML',
   until: (date: string) => `It works until ${date}.`,

@@ -202,8 +202,8 @@ export const events = {
     count === 0
       ? 'No kept event fits: nothing is sent again.'
       : `${formatCount(count)} ${count === 1 ? 'event is' : 'events are'} queued.`,
-  from: 'From (empty: the beginning)',
-  to: 'Until (empty: now)',
+  from: { label: 'From', description: 'Empty: the beginning.' },
+  to: { label: 'Until', description: 'Empty: now.' },
   bucket: 'Bucket',
   prefix: 'Prefix',
   rules: 'Rules',

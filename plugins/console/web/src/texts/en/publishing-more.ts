@@ -50,7 +50,6 @@ export const resolve = {
 }
 
 export const editKeyGroup = {
-  action: (id: string) => `Edit ${id}`,
   title: (id: string) => `Key group ${id}`,
   keyName: (id: string) => `Name of ${id}`,
   enabled: (id: string) => `${id}: its signatures count`,

@@ -45,8 +45,8 @@ export const publishing = {
   addProvider: 'Add DNS provider',
   credentialsKept: 'Empty: what is stored stays. It is never shown again.',
   neverShown: 'It is never shown again.',
-  ttl: 'TTL of its records in seconds (empty: default)',
-  propagation: 'Wait at most (empty: 2m)',
+  ttl: { label: 'TTL of its records in seconds', description: 'Empty: default.' },
+  propagation: { label: 'Wait at most', description: 'Empty: 2m.' },
   deleteProviderText: 'Certificates that it was used for cannot be ordered with it any more.',
   renew: 'Renew',
   orderNow: {
