@@ -10,8 +10,7 @@ export function checkDrives(drives: readonly DriveStatus[]): HealthState {
   const count = `${online} of ${drives.length} drives online`
   if (sets.some(({ state }) => state === 'unavailable')) return { ok: false, detail: count }
   const lacking = drives.filter(drive => isReadable(drive) && drive.place?.isCurrent === false).length
-  const away = drives.length - online + lacking
-  if (sets.some(({ drives, writeQuorum }) => drives - away < writeQuorum)) {
+  if (sets.some(({ current, writeQuorum }) => current < writeQuorum)) {
     return { ok: false, detail: `no write quorum: ${count}` }
   }
   if (online < drives.length) return { ok: true, detail: count }

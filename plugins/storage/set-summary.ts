@@ -7,6 +7,8 @@ export interface SetSummary {
   readonly drives: number
   /** Drives that can be read, full ones included. */
   readonly online: number
+  /** Of these, the drives that have caught up: they have all records. */
+  readonly current: number
   /** Drives that lack records or shards and are being healed. */
   readonly healing: number
   readonly parityCount: number
@@ -55,6 +57,7 @@ function summarize(drives: readonly DriveStatus[]): SetSummary {
     set: place?.set ?? 0,
     drives: count,
     online: drives.filter(isReadable).length,
+    current: usable.length,
     healing: drives.filter(drive => drive.place?.isHealing === true).length,
     parityCount,
     reducedParityCount,
