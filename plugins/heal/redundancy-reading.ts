@@ -69,7 +69,8 @@ export async function readRedundancy({
     const { pool, set, drives, online, healing, state } = summary
     const missingHere = shortfalls(placed.redundant, [summary], counts[index]!)
     // Of what a job has left nothing says in which set it is, and its counts are of all.
-    if (left > 0 || valid.some(job => foundByDryRun(job) > 0 && hasFoundIn(placed, job))) {
+    const mayHaveFound = left > 0 || valid.some(job => foundByDryRun(job) > 0 && hasFoundIn(placed, job))
+    if (mayHaveFound) {
       missingHere.push(
         ...(open.sets.length === 1
           ? toldByJobs
@@ -77,7 +78,9 @@ export async function readRedundancy({
       )
     }
     const isFull = missingHere.length === 0
-    return { pool, set, drives, online, healing, state, isFull, summary: missingHere.join(' '), ...counts[index]! }
+    const hasFoundDamage = mayHaveFound || placed.redundant.foundShardCount > 0
+    const place = { pool, set, drives, online, healing, state }
+    return { ...place, isFull, hasFoundDamage, summary: missingHere.join(' '), ...counts[index]! }
   })
   const pass = await currentPass(scans)
   return {

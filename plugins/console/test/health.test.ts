@@ -115,6 +115,19 @@ t.test('damage that was found is told also while a drive is rebuilt, which alone
   t.same(textsOf({ hasFoundDamage: true, summary }), [summary, '/data/d1 is being rebuilt'])
 })
 
+t.test('of damage that was found no number of drives is promised while one is away', async t => {
+  const summary = '1 of 4 drives cannot be read. A dry run has found 4 records with missing or corrupt shards.'
+  const found = ledger({ isFull: false, hasFoundDamage: true, belowRecords: 4, summary })
+  const { color, text, findings } = healthOf(infoOf(4, 2, 'degraded', [0]), found, true)
+  t.equal(color, 'red')
+  t.equal(
+    text,
+    'Drive d1 has failed. What was found damaged may be out of reach now. Everything else can be read and written.',
+  )
+  t.equal(findings[1]!.text, summary)
+  t.match(healthOf(infoOf(4, 2, 'read_only', [0, 1]), found, true).text, /and not all can be written\.$/)
+})
+
 t.test('objects with less parity, and drives of one file system, are not promised what others are', async t => {
   const reduced = { reducedParity: 1, leastParity: 1 }
   t.match(healthOf(infoOf(4, 2, 'ok', [], 0, reduced), ledger(), true), {

@@ -9,7 +9,7 @@ const textOf = (more: object, missing: object = {}, leastParity = 2) =>
   mayFailOf({
     pool,
     set: { ...set, leastParity, ...missing },
-    isFull: true,
+    redundancy: { isFull: true, hasFoundDamage: false, failingRecords: 0 },
     isShared: false,
     ...more,
   })?.text
@@ -22,9 +22,21 @@ t.test('how many drives may fail, where each has a disk of its own', async t => 
   t.match(textOf({}, offline(1), 1), /REDUCED_REDUNDANCY bear the loss of none\.$/)
   t.match(textOf({}, offline(2), 1), /^No other drive .* REDUCED_REDUNDANCY have parity/)
   t.match(textOf({}, offline(3)), /^More drives of this set are offline or being rebuilt than it has parity/)
-  t.equal(textOf({ isFull: false }), undefined)
+  t.equal(textOf({ redundancy: { isFull: false, hasFoundDamage: false, failingRecords: 0 } }), undefined)
   t.match(textOf({ pool: { parity: 0 } }), /^No parity/)
-  t.equal(mayFailOf({ pool, set: { ...set, ...offline(2) }, isFull: true, isShared: false } as never)!.isGrave, true)
+  t.equal(mayFailOf({ pool, set: { ...set, ...offline(2) }, isShared: false } as never)!.isGrave, true)
+})
+
+t.test('no number is said where damage was found besides', async t => {
+  const without = { isFull: false, hasFoundDamage: false, failingRecords: 0 }
+  const damaged = /^What was found damaged in this set may not bear the loss of another drive/
+  t.equal(textOf({ redundancy: without }, offline(1)), '1 more drive of this set may fail without loss.')
+  t.match(textOf({ redundancy: { ...without, hasFoundDamage: true } }, offline(1)), damaged)
+  t.match(textOf({ redundancy: { ...without, failingRecords: 1 } }, offline(1)), damaged)
+  t.match(textOf({ redundancy: { ...without, hasFoundDamage: true } }, offline(2)), /^No other drive/)
+  const spare = { spare: 1, least: 1, isMissing: true, isShared: false, isDamaged: true }
+  t.match(spareText(spare), /^What was found damaged .* Wait until this one is rebuilt/)
+  t.match(spareText({ ...spare, spare: 0, least: 0 }), /^No other drive/)
 })
 
 t.test('no number is said where drives share a file system', async t => {
@@ -44,7 +56,7 @@ t.test('no number is said where drives share a file system', async t => {
 })
 
 t.test('while a drive is replaced', async t => {
-  const spare = { spare: 1, least: 1, isMissing: true, isShared: false }
+  const spare = { spare: 1, least: 1, isMissing: true, isShared: false, isDamaged: false }
   t.match(spareText(spare), /^1 more drive of this set may fail without loss\. Wait until/)
   t.match(spareText({ ...spare, isShared: true }), `${shared} Wait until`)
   const none = spareText({ ...spare, least: 0 })

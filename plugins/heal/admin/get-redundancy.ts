@@ -50,6 +50,9 @@ export const Redundancy = Type.Object(
         isFull: Type.Boolean({
           description: 'As above, of this set: nothing that is known says that something is missing in it.',
         }),
+        hasFoundDamage: Type.Boolean({
+          description: 'As above, of this set: where what was found does not say in which set it is, of all.',
+        }),
         summary: Type.String({ description: 'As above, of this set: what is missing in it. Empty where it is full.' }),
         ...amounts,
       }),

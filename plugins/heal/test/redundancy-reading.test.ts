@@ -90,7 +90,11 @@ t.test(
       hasFoundDamage: false,
     })
     t.match(await read([], [], twoSets({ isHealing: true })), { isFull: false, hasFoundDamage: false })
-    t.match(await read([], [], twoSets({ foundCount: 1 })), { isFull: false, hasFoundDamage: true })
+    t.match(await read([], [], twoSets({ foundCount: 1 })), {
+      isFull: false,
+      hasFoundDamage: true,
+      sets: [{ hasFoundDamage: false }, { hasFoundDamage: true }],
+    })
     t.match(await read([], [], twoSets({ isHealing: true, notedCount: 1 })), {
       hasFoundDamage: false,
       summary: /^1 of 2 drives is being rebuilt\.$/,

@@ -222,6 +222,9 @@ export const en = {
     allReadNow: 'Everything can be read and written now.',
     notAllWritten: (spare: number, reduced: number | undefined) =>
       `Everything can be read, and not everything can be written; ${moreMayFail(spare, reduced)}.`,
+    damagedNotRead: 'What was found damaged may be out of reach now. Everything else can be read and written.',
+    damagedNotWritten:
+      'What was found damaged may be out of reach now. Everything else can be read, and not all can be written.',
     reducedNotRead:
       'Objects of the class REDUCED_REDUNDANCY, if there are any, may be out of reach now. Everything else can be read.',
     notAllRead: 'Some of what is stored may be out of reach now.',

@@ -54,7 +54,7 @@ export function DrivesPage() {
             <MayFail
               pool={pool}
               set={set}
-              isFull={ofSet(pool.index, set.index)?.isFull}
+              redundancy={ofSet(pool.index, set.index)}
               isShared={isShared(drivesOf(pool.index, set.index))}
             />
             <Whole redundancy={ofSet(pool.index, set.index)} />

@@ -5,6 +5,7 @@ import { texts } from '../../texts/index.ts'
 const words = texts.drives
 
 type ServerInfo = Answer<'getServerInfo'>
+type SetRedundancy = Answer<'getRedundancy'>['sets'][number]
 type Pool = ServerInfo['pools'][number]
 type ErasureSet = Pool['erasureSets'][number]
 
@@ -14,11 +15,15 @@ export function isShared(drives: readonly Pick<ServerInfo['nodes'][number]['disk
   return new Set(known).size < known.length
 }
 
+/** Whether it has less redundancy than the drives that are missing take from it. */
+export const isDamaged = (redundancy: Pick<SetRedundancy, 'hasFoundDamage' | 'failingRecords'> | undefined): boolean =>
+  redundancy !== undefined && (redundancy.hasFoundDamage || redundancy.failingRecords > 0)
+
 export interface MayFail {
   readonly pool: Pick<Pool, 'parity'>
   readonly set: Pick<ErasureSet, 'drives' | 'offline' | 'healing' | 'leastParity' | 'state'>
   /** Undefined where the server does not tell. */
-  readonly isFull: boolean | undefined
+  readonly redundancy: Pick<SetRedundancy, 'isFull' | 'hasFoundDamage' | 'failingRecords'> | undefined
   readonly isShared: boolean
 }
 
@@ -28,8 +33,9 @@ export function mayFailOf(given: MayFail): { readonly text: string; readonly isG
   const { drives, offline, healing, leastParity, state } = given.set
   const missing = offline + healing
   // Of what lacks shards though all drives work it is not known how many more it may lose.
-  if (parity > 0 && missing === 0 && given.isFull === false) return undefined
+  if (parity > 0 && missing === 0 && given.redundancy?.isFull === false) return undefined
   const left = parity - missing
+  if (left > 0 && isDamaged(given.redundancy)) return { text: words.damagedMayNotFail, isGrave: false }
   // What is rebuilt where all drives work may lack next to nothing.
   if (left < 0 && state === 'ok') return undefined
   const isGrave = left <= 0
@@ -55,13 +61,16 @@ export interface Spare {
   /** The drive that is to be replaced is away, or rebuilt. */
   readonly isMissing: boolean
   readonly isShared: boolean
+  /** Some of the set is known to have lost shards on other drives. */
+  readonly isDamaged: boolean
 }
 
 /** While a drive is replaced. */
-export function spareText({ spare, least, isMissing, isShared }: Spare): string {
+export function spareText({ spare, least, isMissing, isShared, isDamaged }: Spare): string {
   // A working one is not away yet.
   const isOut = (count: number) => count < (isMissing ? 0 : -1)
   if (spare < 0) return isOut(spare) ? words.outOfReach : words.needed
+  if (spare > 0 && isDamaged) return words.damagedMaySpare
   const maySpare = (count: number) => (count > 0 && isShared ? words.sharedMaySpare : words.maySpare(count))
   if (least === spare) return maySpare(spare)
   const sentence = least >= 0 ? maySpare(least) : isOut(least) ? words.reducedOutOfReach : words.reducedNeeded

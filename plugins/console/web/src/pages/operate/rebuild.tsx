@@ -21,12 +21,12 @@ export const redundancyOf = (all: Redundancy | undefined, pool: number, set: num
 export function Whole({ redundancy }: { redundancy: SetRedundancy | undefined }) {
   const mayHeal = useMay('admin:Heal')
   if (redundancy === undefined) return null
-  const { isFull, records, bytes, belowBytes, belowRecords, failingRecords, summary } = redundancy
+  const { isFull, hasFoundDamage, records, bytes, belowBytes, belowRecords, failingRecords, summary } = redundancy
   const label = isFull
     ? records === 0
       ? words.steps.empty
       : words.steps.whole
-    : belowRecords > 0
+    : belowRecords > 0 && !hasFoundDamage
       ? words.steps.below(belowRecords, formatBytes(belowBytes))
       : words.steps.notWhole(summary)
   return (

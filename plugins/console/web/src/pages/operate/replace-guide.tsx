@@ -3,7 +3,7 @@ import { Alert, Code, Drawer, List, Stack, Text } from '@mantine/core'
 import { useFocusBack } from '../../parts/focus-back.ts'
 import { texts } from '../../texts/index.ts'
 import type { Drive, ServerInfo } from '../overview/queries.ts'
-import { spareText } from './may-fail.ts'
+import { isDamaged, spareText } from './may-fail.ts'
 import { progressOf, type SetRedundancy, Whole } from './rebuild.tsx'
 
 const words = texts.drives
@@ -42,8 +42,8 @@ export function ReplaceGuide({ drive, pool, redundancy, isShared, onClose }: Rep
         {pool.parity === 0 ? (
           <Alert color="orange">{words.alone}</Alert>
         ) : (
-          <Alert color={least > 0 ? 'blue' : least === 0 ? 'orange' : 'red'}>
-            {spareText({ spare, least, isMissing, isShared })}
+          <Alert color={least < 0 ? 'red' : least === 0 || isDamaged(redundancy) ? 'orange' : 'blue'}>
+            {spareText({ spare, least, isMissing, isShared, isDamaged: isDamaged(redundancy) })}
             {setState === 'read_only' && ` ${words.takesNoWrites}`}
           </Alert>
         )}

@@ -85,9 +85,12 @@ function safetyOf(
     return { color: 'red', text: words.someLost }
   const isWhole = sets.every(({ state }) => state === 'ok')
   if (least < 0 && spare >= 0 && !isWhole) return { color: 'red', text: words.reducedNotRead }
+  // Of what was found damaged it is not known how many more drives it may lose.
+  const isDamaged = redundancy?.hasFoundDamage === true
   if (sets.some(({ state }) => state === 'read_only'))
-    return { color: 'red', text: words.notAllWritten(spare, reduced) }
+    return { color: 'red', text: isDamaged ? words.damagedNotWritten : words.notAllWritten(spare, reduced) }
   if (isTold) {
+    if (isDamaged) return { color: 'orange', text: words.damagedNotRead }
     const text = spare < 0 || isShared ? words.allReadNow : words.allRead(spare, reduced)
     return { color: 'orange', text }
   }
@@ -115,7 +118,7 @@ function redundancyFindings(redundancy: Redundancy | undefined, isTold: boolean)
   const { belowRecords, belowBytes, failingRecords, hasFoundDamage, lostRecords, summary } = redundancy
   const failing = failingRecords > 0 ? [{ text: words.mayBeLost(failingRecords) }] : []
   // The summary tells of those that were found lost, too.
-  if (belowRecords === 0 && (!isTold || hasFoundDamage)) return [...failing, { text: summary }]
+  if (hasFoundDamage || (belowRecords === 0 && !isTold)) return [...failing, { text: summary }]
   const lost = lostRecords > 0 ? [...failing, { text: words.foundLost(lostRecords) }] : failing
   if (belowRecords === 0) return lost
   const below = words.below(belowRecords, formatBytes(belowBytes))

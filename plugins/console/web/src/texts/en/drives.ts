@@ -7,6 +7,8 @@ const moreMayFail = (count: number) =>
     : `${count} more ${count === 1 ? 'drive' : 'drives'} of this set may fail without loss.`
 
 const sharedMayFail = 'Drives of this set share a file system: how many may fail without loss depends on which.'
+const damagedMayNotFail =
+  'What was found damaged in this set may not bear the loss of another drive: heal it, or bring back what is offline.'
 const oneByOne = 'Wait until this one is rebuilt before you replace the next.'
 
 export const drives = {
@@ -39,6 +41,8 @@ export const drives = {
     `Any ${count === 1 ? 'one drive' : `${count} drives`} of this set may fail at a time without loss.`,
   moreMayFail,
   sharedMayFail,
+  damagedMayNotFail,
+  damagedMaySpare: `${damagedMayNotFail} ${oneByOne}`,
   reducedMayFail: (count: number) =>
     count === 0
       ? 'Objects of the class REDUCED_REDUNDANCY bear the loss of none.'
