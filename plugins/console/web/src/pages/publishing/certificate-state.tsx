@@ -8,7 +8,7 @@ import { State, Titled } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
 import { certificatesMs } from './awaited.ts'
 import { certificatesQuery } from './queries.ts'
-import { certificateStates } from './states.ts'
+import { certificateStates, stateText } from './states.ts'
 
 const words = texts.certificateState
 
@@ -65,7 +65,9 @@ export function CertificateState({ of }: { of: Distribution }) {
 /** Of one that the distribution names and nobody is served. */
 function Own({ found, name }: { found: Certificate | undefined; name: string }) {
   if (found === undefined) return <Text size="sm">{name}</Text>
-  return <Lines name={found.id} state={found.state} notes={[endOf(found)]} problem={problemOf(found)} />
+  const { id, state, acme } = found
+  const text = stateText(found, acme !== undefined)
+  return <Lines name={id} state={state} text={text} notes={[endOf(found)]} problem={problemOf(found)} />
 }
 
 function ServedTo({ of, isAll, own }: { of: readonly Served[]; isAll: boolean; own: Certificate | undefined }) {
@@ -73,7 +75,9 @@ function ServedTo({ of, isAll, own }: { of: readonly Served[]; isAll: boolean; o
   const unfit = of.filter(({ covers }) => !covers).map(({ domain }) => domain)
   const domains = isAll ? '' : words.for(of.map(({ domain }) => domain).join(', '))
   const problem = unfit.length > 0 ? words.notCovered(unfit.join(', ')) : own?.id === certificate ? problemOf(own) : ''
-  return <Lines name={certificate} state={state} notes={[domains, endOf({ notAfter })]} problem={problem} />
+  const text = stateText({ state, notAfter }, true)
+  const notes = [domains, endOf({ notAfter })]
+  return <Lines name={certificate} state={state} text={text} notes={notes} problem={problem} />
 }
 
 const problemOf = ({ acme }: Certificate) => acme?.lastError ?? ''
@@ -83,20 +87,17 @@ const endOf = ({ notAfter }: Pick<Certificate, 'notAfter'>) =>
 interface LinesProps {
   readonly name: string
   readonly state: Certificate['state']
+  /** The state in words. */
+  readonly text: string
   readonly notes: readonly string[]
   readonly problem: string
 }
 
-function Lines({ name, state, notes, problem }: LinesProps) {
+function Lines({ name, state, text, notes, problem }: LinesProps) {
   return (
     <div>
       <Titled
-        name={
-          <State
-            text={words.served(name, texts.publishing.states[state])}
-            is={problem === '' ? certificateStates[state] : 'bad'}
-          />
-        }
+        name={<State text={words.served(name, text)} is={problem === '' ? certificateStates[state] : 'bad'} />}
         note={notes.filter(note => note !== '').join(', ')}
       />
       {problem !== '' && (

@@ -15,7 +15,7 @@ import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { useAskServed } from './ask-served.tsx'
 import { certificatesMs } from './awaited.ts'
-import { certificateStates } from './states.ts'
+import { certificateStates, stateText } from './states.ts'
 import { UploadCertificate } from './upload-certificate.tsx'
 
 type Certificate = Answer<'listCertificates'>['items'][number]
@@ -139,9 +139,9 @@ function columnsOf(
     { title: texts.publishing.domains, render: ({ domains }) => <Names names={domains} /> },
     {
       title: texts.common.state,
-      render: ({ state, acme, refusal }) => (
+      render: ({ state, acme, notAfter, refusal }) => (
         <>
-          <State text={texts.publishing.states[state]} is={certificateStates[state]} />
+          <State text={stateText({ state, notAfter }, acme !== undefined)} is={certificateStates[state]} />
           {refusal !== undefined && (
             <Text size="xs" c="red">
               {texts.server.refused(refusal)}

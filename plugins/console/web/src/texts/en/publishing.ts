@@ -29,6 +29,7 @@ export const publishing = {
   deleteServed: (domains: string) => `It is served to the visitors of ${domains} now.`,
   servedFor: (domains: string) => `served for ${domains}`,
   states: { pending: 'pending', valid: 'valid', expiring: 'expires soon', expired: 'expired', failed: 'failed' },
+  ordered: { pending: 'valid, being ordered anew', failed: 'valid, last order failed' },
   nextTry: (date: string) => `Next try: ${date}.`,
   source: 'Source',
   orderStep: (step: string, attempts: number) =>
