@@ -555,6 +555,30 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('an object that is called like a folder is ticked, and deleted, alone', async t => {
+    await admin.call('POST', '/buckets', { name: 'alike' })
+    for (const key of ['archive/', 'archive/2024.txt'])
+      await admin.call('POST', `/buckets/alike/objects/upload?key=${encodeURIComponent(key)}`, 'kept')
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/buckets/alike')
+    const ticked = page.getByLabel('Select archive/', { exact: true })
+    await page.getByRole('link', { name: 'archive/' }).waitFor()
+    await page.getByRole('searchbox').fill('archive/')
+    await page.getByRole('button', { name: 'archive/', exact: true }).waitFor()
+    await ticked.check()
+    await page.getByRole('searchbox').fill('')
+    await page.getByRole('link', { name: 'archive/' }).waitFor()
+    t.equal(await ticked.isChecked(), false, 'the folder is not')
+    await page.getByText('1 selected').waitFor()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('1 object').waitFor()
+    await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
+    await dialog.waitFor({ state: 'detached' })
+    t.same(await keysOf(admin, 'alike'), ['archive/2024.txt'])
+    t.same(flaws, [])
+  })
+
   t.test('whoever may list one folder alone finds the way into it', async t => {
     await admin.putPolicy('read-album', {
       Action: ['s3:ListBucket'],

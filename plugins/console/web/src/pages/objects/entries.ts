@@ -6,7 +6,10 @@ export type Entry = { readonly id: string; readonly name: string } & (
   | { readonly kind: 'object'; readonly object: ListedObject }
 )
 
-/** Selected entries by id. Entries that are out of view or no longer loaded stay selected. */
+/** Tells apart a folder and the object that is called like it. */
+export const rowOf = ({ kind, id }: Entry): string => `${kind} ${id}`
+
+/** Selected entries by their rows. Entries that are out of view or no longer loaded stay selected. */
 export type Selection = ReadonlyMap<string, Entry>
 
 /** Undefined is the server's order, by key. */

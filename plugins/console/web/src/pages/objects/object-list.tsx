@@ -9,7 +9,7 @@ import { Name } from '../../parts/name.tsx'
 import { shownText } from '../../parts/shown-text.ts'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
 import { texts } from '../../texts/index.ts'
-import type { Entry, Order, Selection } from './entries.ts'
+import { type Entry, type Order, rowOf, type Selection } from './entries.ts'
 import { pageSize } from './listing.ts'
 
 const columns = ['name', 'size', 'modified'] as const
@@ -37,7 +37,7 @@ export function ObjectList({ bucket, listing, order, onOrder, selected, onSelect
   const toggle = useCallback(
     (entry: Entry) => {
       const next = new Map(latest.current.selected)
-      if (!next.delete(entry.id)) next.set(entry.id, entry)
+      if (!next.delete(rowOf(entry))) next.set(rowOf(entry), entry)
       select(next)
     },
     [select],
@@ -45,16 +45,16 @@ export function ObjectList({ bucket, listing, order, onOrder, selected, onSelect
   /** What is selected is what the list shows of it now, if it shows it. */
   const see = useCallback(
     (entry: Entry) => {
-      const known = latest.current.selected.get(entry.id)
-      if (known !== undefined && known !== entry) select(new Map(latest.current.selected).set(entry.id, entry))
+      const known = latest.current.selected.get(rowOf(entry))
+      if (known !== undefined && known !== entry) select(new Map(latest.current.selected).set(rowOf(entry), entry))
     },
     [select],
   )
   const show = useCallback((id: string) => latest.current.onShow(id), [])
   const selectAll = () => {
     const loaded = listing.loaded()
-    const isAll = loaded.every(({ id }) => selected.has(id))
-    onSelect(new Map(isAll ? [] : [...selected, ...loaded.map(entry => [entry.id, entry] as const)]))
+    const isAll = loaded.every(entry => selected.has(rowOf(entry)))
+    onSelect(new Map(isAll ? [] : [...selected, ...loaded.map(entry => [rowOf(entry), entry] as const)]))
   }
   return (
     <VirtualRows
@@ -62,7 +62,7 @@ export function ObjectList({ bucket, listing, order, onOrder, selected, onSelect
       className="object-row"
       columnCount={5}
       listing={listing}
-      idOf={({ kind, id }) => `${kind} ${id}`}
+      idOf={rowOf}
       head={
         <>
           <span role="columnheader" aria-colindex={1}>
@@ -86,7 +86,7 @@ export function ObjectList({ bucket, listing, order, onOrder, selected, onSelect
         <Row
           bucket={bucket}
           entry={entry}
-          isSelected={selected.has(entry.id)}
+          isSelected={selected.has(rowOf(entry))}
           onToggle={toggle}
           onSeen={see}
           onShow={show}
