@@ -34,9 +34,13 @@ t.test('no number is said where damage was found besides', async t => {
   t.match(textOf({ redundancy: { ...without, hasFoundDamage: true } }, offline(1)), damaged)
   t.match(textOf({ redundancy: { ...without, failingRecords: 1 } }, offline(1)), damaged)
   t.match(textOf({ redundancy: { ...without, hasFoundDamage: true } }, offline(2)), /^No other drive/)
-  const spare = { spare: 1, least: 1, isMissing: true, isShared: false, isDamaged: true }
+  const spare = { spare: 1, least: 1, isMissing: true, isShared: false, isWeak: true }
   t.match(spareText(spare), /^What was found damaged .* Wait until this one is rebuilt/)
   t.match(spareText({ ...spare, spare: 0, least: 0 }), /^No other drive/)
+  for (const left of [1, 0]) {
+    const works = { ...spare, spare: left, least: left, isMissing: false }
+    t.match(spareText(works), /may need what is on this one: heal it first/, 'a drive that works')
+  }
 })
 
 t.test('no number is said where drives share a file system', async t => {
@@ -56,7 +60,7 @@ t.test('no number is said where drives share a file system', async t => {
 })
 
 t.test('while a drive is replaced', async t => {
-  const spare = { spare: 1, least: 1, isMissing: true, isShared: false, isDamaged: false }
+  const spare = { spare: 1, least: 1, isMissing: true, isShared: false, isWeak: false }
   t.match(spareText(spare), /^1 more drive of this set may fail without loss\. Wait until/)
   t.match(spareText({ ...spare, isShared: true }), `${shared} Wait until`)
   const none = spareText({ ...spare, least: 0 })

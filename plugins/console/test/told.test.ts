@@ -42,6 +42,10 @@ t.test('a cache in front of other domains is not told of it', async t => {
   t.same(toldTo(['shop.example.test'], shop), doneHere)
   t.same(toldTo(['*.example.test'], shop), doneHere)
   t.same(toldTo(['www.example.test'], {}), doneHere, 'a path of every domain')
+  t.same(toldTo(['www.example.test'], { ...shop, tags: ['x'] }), doneHere, 'tags are purged on every domain')
+  t.same(toldTo(['www.example.test'], { ...shop, paths: ['https://www.example.test/a'] }), doneHere)
+  t.same(toldTo(['www.example.test'], { ...shop, paths: ['/a'] }), done)
+  t.same(toldTo(['www.example.test'], { paths: [], all: true }), doneHere)
   const urls = { paths: ['https://shop.example.test/a.html'] }
   t.same(toldTo(['www.example.test'], urls), done)
   t.same(toldTo(['www.example.test'], { ...urls, tags: ['x'] }), doneHere)

@@ -185,10 +185,10 @@ if (withoutBrowser !== false) {
     await signIn(page, '/')
     const attention = page.getByRole('alert').filter({ hasText: 'Some of what is stored may be lost.' })
     await attention.getByText('1 version or part could not be repaired in the last attempt, and may be lost').waitFor()
-    await attention.getByText(/^1 object .* has fewer copies or shards than it should\./).waitFor()
+    await attention.getByText(/^1 of 2 records lacks a shard, .* It is lost: the job lists it\.$/).waitFor()
     t.equal(await attention.getByText('repaired while').count(), 0)
     await page.goto(new URL('/drives', page.url()).href)
-    await page.getByText(/^Still missing: shards of 1 version or part/).waitFor()
+    await page.getByText(/^This set is not known to have full redundancy\. 1 of 2 records lacks a shard/).waitFor()
     await page.getByRole('link', { name: /may be lost/ }).click()
     await page.getByText('1 of them could not be healed in the last attempt').waitFor()
 

@@ -36,11 +36,15 @@ export function toldOf({ state, request }: Purged, inFront: readonly InFront[] |
 }
 
 /** Whether a cache in front of these domains (none: of all) is told of it. */
-function isFor({ domain, paths, patterns, tags, all }: Purged['request'], domains: readonly string[]): boolean {
-  const isOfUrls = domain === undefined && !all && patterns.length === 0 && tags.length === 0
-  const hosts = domain !== undefined ? [domain] : isOfUrls ? paths.map(hostOf) : [undefined]
-  return domains.length === 0 || hosts.some(host => host === undefined || domains.some(each => isAt(each, host)))
-}
+const isFor = (request: Purged['request'], domains: readonly string[]): boolean =>
+  domains.length === 0 || hostsOf(request).some(host => host === undefined || domains.some(each => isAt(each, host)))
+
+/** Where something is purged; undefined stands for every domain. Whole addresses and tags do not keep to the domain of the request. */
+const hostsOf = ({ domain, paths, patterns, tags, all }: Purged['request']): (string | undefined)[] => [
+  ...paths.map(path => hostOf(path) ?? domain),
+  ...(domain !== undefined || all || patterns.length > 0 ? [domain] : []),
+  ...(tags.length > 0 ? [undefined] : []),
+]
 
 const hostOf = (path: string): string | undefined => (URL.canParse(path) ? new URL(path).hostname : undefined)
 

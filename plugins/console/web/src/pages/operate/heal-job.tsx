@@ -20,8 +20,11 @@ type Item = Job['items'][number]
 export const jobsMs = 2000
 const itemsShown = 50
 
-export const scopeOf = ({ request: { bucket = '', prefix = '' } }: Job): string =>
-  bucket === '' ? words.everything : `${bucket}/${prefix}`
+/** Without `recursive` a job does not go below the buckets, or below the folder. */
+export function scopeOf({ request: { bucket = '', prefix = '', recursive = false } }: Job): string {
+  if (bucket === '') return recursive ? words.everything : words.bucketsAlone
+  return recursive ? `${bucket}/${prefix}` : words.notBelow(`${bucket}/${prefix}`)
+}
 
 export const modeOf = ({ request: { deep = false, dryRun = false } }: Job): string =>
   [deep ? words.everyByte : words.byRecords, ...(dryRun ? [words.onlyLooked] : [])].join(', ')

@@ -1,8 +1,6 @@
 /** How many drives of a set may still fail, in words: no number where drives on one file system are lost together. */
 import type { Answer } from '../../api/operations.ts'
-import { texts } from '../../texts/index.ts'
-
-const words = texts.drives
+import { replacingTexts as words } from '../../texts/replacing.ts'
 
 type ServerInfo = Answer<'getServerInfo'>
 type SetRedundancy = Answer<'getRedundancy'>['sets'][number]
@@ -61,16 +59,17 @@ export interface Spare {
   /** The drive that is to be replaced is away, or rebuilt. */
   readonly isMissing: boolean
   readonly isShared: boolean
-  /** Some of the set is known to have lost shards on other drives. */
-  readonly isDamaged: boolean
+  /** Some of the set is known to lack shards on other drives than those that are missing. */
+  readonly isWeak: boolean
 }
 
 /** While a drive is replaced. */
-export function spareText({ spare, least, isMissing, isShared, isDamaged }: Spare): string {
+export function spareText({ spare, least, isMissing, isShared, isWeak }: Spare): string {
   // A working one is not away yet.
   const isOut = (count: number) => count < (isMissing ? 0 : -1)
   if (spare < 0) return isOut(spare) ? words.outOfReach : words.needed
-  if (spare > 0 && isDamaged) return words.damagedMaySpare
+  if (isWeak && !isMissing) return words.weakNeeds
+  if (isWeak && spare > 0) return words.damagedMaySpare
   const maySpare = (count: number) => (count > 0 && isShared ? words.sharedMaySpare : words.maySpare(count))
   if (least === spare) return maySpare(spare)
   const sentence = least >= 0 ? maySpare(least) : isOut(least) ? words.reducedOutOfReach : words.reducedNeeded

@@ -6,9 +6,11 @@ import { useMay } from '../../app/signed-in.ts'
 import { formatBytes, formatCount } from '../../parts/format.ts'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { texts } from '../../texts/index.ts'
+import { replacingTexts } from '../../texts/replacing.ts'
 import type { Drive } from '../overview/queries.ts'
 
 const words = texts.drives
+const { steps } = replacingTexts
 
 type Redundancy = Answer<'getRedundancy'>
 
@@ -24,11 +26,11 @@ export function Whole({ redundancy }: { redundancy: SetRedundancy | undefined })
   const { isFull, hasFoundDamage, records, bytes, belowBytes, belowRecords, failingRecords, summary } = redundancy
   const label = isFull
     ? records === 0
-      ? words.steps.empty
-      : words.steps.whole
+      ? steps.empty
+      : steps.whole
     : belowRecords > 0 && !hasFoundDamage
-      ? words.steps.below(belowRecords, formatBytes(belowBytes))
-      : words.steps.notWhole(summary)
+      ? steps.below(belowRecords, formatBytes(belowBytes))
+      : steps.notWhole(summary)
   return (
     <Stack gap={4}>
       <Text size="sm">{label}</Text>

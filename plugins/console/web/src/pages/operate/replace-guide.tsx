@@ -2,11 +2,11 @@
 import { Alert, Code, Drawer, List, Stack, Text } from '@mantine/core'
 import { useFocusBack } from '../../parts/focus-back.ts'
 import { texts } from '../../texts/index.ts'
+import { replacingTexts as words } from '../../texts/replacing.ts'
 import type { Drive, ServerInfo } from '../overview/queries.ts'
 import { isDamaged, spareText } from './may-fail.ts'
 import { progressOf, type SetRedundancy, Whole } from './rebuild.tsx'
 
-const words = texts.drives
 const { steps } = words
 
 export interface ReplaceGuideProps {
@@ -28,6 +28,9 @@ export function ReplaceGuide({ drive, pool, redundancy, isShared, onClose }: Rep
   const isMissing = state !== 'online' || healing
   const spareOf = (parity: number) => parity - offline - rebuilding - (isMissing ? 0 : 1)
   const [spare, least] = [spareOf(pool.parity), spareOf(leastParity)]
+  const isWeak = isDamaged(redundancy) || (offline + rebuilding === 0 && redundancy?.isFull === false)
+  // A drive that works may have what the others lack.
+  const isNeeded = isWeak && !isMissing && pool.parity > 0
   return (
     <Drawer
       opened
@@ -42,12 +45,12 @@ export function ReplaceGuide({ drive, pool, redundancy, isShared, onClose }: Rep
         {pool.parity === 0 ? (
           <Alert color="orange">{words.alone}</Alert>
         ) : (
-          <Alert color={least < 0 ? 'red' : least === 0 || isDamaged(redundancy) ? 'orange' : 'blue'}>
-            {spareText({ spare, least, isMissing, isShared, isDamaged: isDamaged(redundancy) })}
+          <Alert color={least < 0 || isNeeded ? 'red' : least === 0 || isWeak ? 'orange' : 'blue'}>
+            {spareText({ spare, least, isMissing, isShared, isWeak })}
             {setState === 'read_only' && ` ${words.takesNoWrites}`}
           </Alert>
         )}
-        {!isMissing && (spare >= 0 || pool.parity === 0) && (
+        {!isMissing && !isNeeded && (spare >= 0 || pool.parity === 0) && (
           <Alert color="orange">{offline > 0 ? words.worksOthersFailed(offline) : words.works}</Alert>
         )}
         <List type="ordered" spacing="md" size="sm">

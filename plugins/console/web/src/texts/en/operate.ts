@@ -79,6 +79,8 @@ export const operate = {
   nothingToHeal: 'There is one drive: nothing can be healed from others. What is damaged is found and reported.',
   scope: 'Scope',
   everything: 'everything',
+  bucketsAlone: 'the buckets themselves, without objects',
+  notBelow: (folder: string) => `${folder}, not the folders below`,
   scanned: 'Looked at',
   offlineShards: (count: number) => `completed without ${counted(count, 'shard')} on drives that are offline`,
   damaged: 'Damaged',
