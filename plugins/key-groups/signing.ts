@@ -138,9 +138,12 @@ function cookiesOf(
   return parameters.map(([name, value]) => ({ name: `${cookiePrefix}${name}`, value, ...shared }))
 }
 
-/** The folder of a resource, up to its first wildcard; everything where that comes before the path. */
+/**
+ * The folder of a resource, up to its first wildcard; everything where that comes before the path. A semicolon ends the path of a cookie, and
+ * is not sent escaped: the folder above gets the cookies, too. The policy in them opens no more than it says.
+ */
 function folderOf(resource: string): string {
-  const [plain] = resource.split(/[*?]/, 1) as [string]
+  const [plain] = resource.split(/[*?;]/, 1) as [string]
   const path = /^[^:]*:\/\/[^/]+(\/.*)$/.exec(plain)?.[1] ?? '/'
   // An escaped question mark leaves its backslash.
   return path.slice(0, path.lastIndexOf('/') + 1)

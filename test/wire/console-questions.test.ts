@@ -363,6 +363,11 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Somebody else has changed it').waitFor()
     t.match(await admin.call('GET', '/buckets/site/policy'), policy('second'))
+    // Discarded, it is what is stored now, and not what it was.
+    await page.getByRole('button', { name: 'Discard' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
+    await page.getByText('"second"').waitFor()
+    await page.getByText('Somebody else has changed it').waitFor({ state: 'detached' })
     await admin.call('DELETE', '/buckets/site/policy')
     t.same(flaws, [])
   })

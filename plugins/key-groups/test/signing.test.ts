@@ -83,6 +83,7 @@ t.test('cookies for a folder', async t => {
     ['https://*', '/'],
     ['https://*.example.test/a/b*', '/'],
     ['https://www.example.test/a/b*c/d', '/a/'],
+    ['https://www.example.test/a/b;c/d/*', '/a/'],
     ['https://www.example.test/a/b\\?c=*', '/a/'],
     ['https://www.example.test/a?/b', '/'],
   ]) {

@@ -5,9 +5,12 @@ import { Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { ProblemAlert, useSeen } from './failure.tsx'
 
+/** Then what the form began with is not what is stored any more: to discard what was typed is to read it again. */
+export const isConflict = (error: unknown): boolean => error instanceof Problem && error.status === 412
+
 export function Conflict({ error, onLoad }: { error: unknown; onLoad: () => unknown }) {
   if (error === null || error === undefined) return null
-  if (!(error instanceof Problem && error.status === 412)) return <ProblemAlert error={error} />
+  if (!isConflict(error)) return <ProblemAlert error={error} />
   return <Changed error={error} onLoad={onLoad} />
 }
 

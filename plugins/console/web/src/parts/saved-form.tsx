@@ -6,7 +6,7 @@ import { Fragment, type ReactNode, useState } from 'react'
 import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { useBesideFields } from './beside-fields.ts'
-import { Conflict } from './conflict.tsx'
+import { Conflict, isConflict } from './conflict.tsx'
 import { SaveBar } from './save-bar.tsx'
 import { SentFields } from './sent-fields.tsx'
 import { Unsaved } from './unsaved.tsx'
@@ -61,7 +61,8 @@ export interface SavedFormProps {
 export function SavedForm({ form, saving, gap = 'md', isOfPage = false, reload, children }: SavedFormProps) {
   // Fields that keep something of their own are drawn anew.
   const [discards, setDiscards] = useState(0)
-  const discard = () => {
+  const discard = async () => {
+    if (isConflict(saving.error)) await reload()
     form.reset()
     saving.reset()
     setDiscards(discards + 1)
@@ -76,7 +77,7 @@ export function SavedForm({ form, saving, gap = 'md', isOfPage = false, reload, 
         {isOfPage ? (
           <>
             <Unsaved isDirty={isDirty} isQuiet />
-            {isDirty && <SaveBar isSaving={saving.isPending} onDiscard={discard} />}
+            {isDirty && <SaveBar isSaving={saving.isPending} onDiscard={() => void discard()} />}
           </>
         ) : (
           <Group className="dialog-buttons">

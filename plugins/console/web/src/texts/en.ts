@@ -245,6 +245,8 @@ export const en = {
       const state = date === '' ? 'could not be ordered' : `${isExpired ? 'expired' : 'expires'} on ${date}`
       return `The certificate ${id} ${state}${domains === '' ? '' : `: visitors of ${domains} get it`}.`
     },
+    certificateWithout: (id: string, domains: string) =>
+      `The certificate ${id} is without ${domains}, which could not be validated: browsers refuse it there.`,
     chart: 'A chart of the last hour',
     counted:
       '“S3” counts requests to the S3 API, “Distributions” requests to published domains. Requests to a distribution in s3 mode count in both, those of this console in neither. The charts start anew when the server restarts.',

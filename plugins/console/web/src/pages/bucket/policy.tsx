@@ -7,7 +7,7 @@ import { call, callTagged, type Tagged } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { CheckedPolicy } from '../../parts/checked-policy.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
-import { Conflict } from '../../parts/conflict.tsx'
+import { Conflict, isConflict } from '../../parts/conflict.tsx'
 import { requireNoPlaceholder } from '../../parts/placeholder.ts'
 import { useRights } from '../../parts/rights.ts'
 import { SaveBar } from '../../parts/save-bar.tsx'
@@ -135,7 +135,8 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
     saving.reset()
     checking.mutate(text)
   }
-  const discard = () => {
+  const discard = async () => {
+    if (isConflict(saving.error)) await onChanged()
     setText(initial)
     saving.reset()
     checking.reset()
@@ -160,7 +161,9 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
         </Group>
       )}
       <Unsaved isDirty={isTyped} isQuiet />
-      {isTyped && <SaveBar isSaving={checking.isPending || saving.isPending} onSave={save} onDiscard={discard} />}
+      {isTyped && (
+        <SaveBar isSaving={checking.isPending || saving.isPending} onSave={save} onDiscard={() => void discard()} />
+      )}
       {question}
       {isRemoving && (
         <ConfirmDeletion

@@ -9,7 +9,7 @@ import { needsOf } from '../../app/cache-tabs.ts'
 import type { DistributionTab } from '../../app/distribution-tabs.ts'
 import { useMay, useSignedIn } from '../../app/signed-in.ts'
 import { useUnsaid } from '../../parts/beside-fields.ts'
-import { Conflict } from '../../parts/conflict.tsx'
+import { Conflict, isConflict } from '../../parts/conflict.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { useFocusKept } from '../../parts/focus-kept.ts'
 import { Name } from '../../parts/name.tsx'
@@ -190,7 +190,8 @@ function Editor({ stored, warnings, tab, onTab, onSaved, onRotated }: EditorProp
   const save = form.onSubmit(() => saving.mutate(undefined, { onError: toFault }))
   const isDirty = form.isDirty()
   const [discards, setDiscards] = useState(0)
-  const discard = () => {
+  const discard = async () => {
+    if (isConflict(saving.error)) await onSaved()
     form.reset()
     saving.reset()
     setDiscards(discards + 1)
@@ -239,7 +240,7 @@ function Editor({ stored, warnings, tab, onTab, onSaved, onRotated }: EditorProp
             />
           </div>
           {isDirty && isDraftTab(tab) && (
-            <SaveBar isSaving={saving.isPending} onSave={() => save()} onDiscard={discard} />
+            <SaveBar isSaving={saving.isPending} onSave={() => save()} onDiscard={() => void discard()} />
           )}
         </Stack>
       </StaysInTabs>

@@ -106,11 +106,15 @@ function needsAttention({ source, state, notBefore, notAfter, usedBy, servedFor,
   return leftMs < certificateDays * 86_400_000
 }
 
-const orderedFinding = ({ id, servedFor, notAfter, state, acme }: Certificate): Finding => ({
-  text: texts.overview.certificate(id, servedFor.join(', '), state === 'expired', notAfter && formatDate(notAfter)),
-  details: acme?.lastError,
-  link: { to: '/certificates' },
-})
+function orderedFinding({ id, domains, servedFor, notAfter, state, acme }: Certificate): Finding {
+  const words = texts.overview
+  const without = acme?.failedDomains.map(({ domain }) => domain).filter(domain => !domains.includes(domain)) ?? []
+  const text =
+    notAfter !== '' && without.length > 0
+      ? words.certificateWithout(id, without.join(', '))
+      : words.certificate(id, servedFor.join(', '), state === 'expired', notAfter && formatDate(notAfter))
+  return { text, details: acme?.lastError, link: { to: '/certificates' } }
+}
 
 /** Of the listeners. */
 function certificateFindings({ certificates, refusal }: ServerInfo['tls']): string[] {
