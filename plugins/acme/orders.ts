@@ -6,6 +6,7 @@ import {
   type CertificatesService,
   certificatesErrors,
   type OrderedCertificate,
+  renewsMs,
 } from 'svc/plugins/certificates/api'
 import type { Lease, LockService } from 'svc/plugins/lock/api'
 import type { StoreService } from 'svc/plugins/store/api'
@@ -18,7 +19,7 @@ import type { AcmeDocuments, OrderDocument } from './documents.ts'
 import { type FailedName, failureOf, OrderFailure } from './failure.ts'
 import { runOrder } from './order.ts'
 import { type Preflight, preflightStep } from './preflight.ts'
-import { dueReason, queuedStep, renewalTime } from './renewal.ts'
+import { dueReason, isInForceFor, queuedStep, renewalTime } from './renewal.ts'
 import type { RenewalInformation } from './renewal-information.ts'
 
 const atOnceMax = 10
@@ -155,15 +156,18 @@ export function createOrders(options: OrdersOptions): Orders {
   ): Promise<void> {
     const present = (await orders.get(id))!.acme
     const { nextAttemptMs: _next, window: _window, ...kept } = present
-    const state: AcmeState = {
+    const renewed: AcmeState = {
       ...kept,
       directory: config.directory,
       issuedDomains: [...domains],
       step: '',
       renewMs: renewalTime(issued.chain, random.float()),
+    }
+    const state: AcmeState = {
+      ...renewed,
       ...(leftOut.length === 0
         ? { attempts: 0, lastError: '', failedDomains: [] }
-        : failed(present, failureOfNames(leftOut), 0)),
+        : failed(renewed, failureOfNames(leftOut), 0)),
     }
     const put = await orders.prepareIssued(id, { ...issued, domains }, state)
     await store.transaction(tx => {
@@ -176,15 +180,23 @@ export function createOrders(options: OrdersOptions): Orders {
 
   function failed(state: AcmeState, failure: OrderFailure, retryAfterMs: number) {
     const attempts = state.attempts + 1
+    const nowMs = clock.now()
+    const leftMs = renewsMs(state) - nowMs
+    // A name that fails must not delay the renewal for the others: that of a certificate of few days would come too late.
+    const untilRenewalMs = leftMs > 0 ? leftMs : Number.POSITIVE_INFINITY
+    const waitMs = Math.min(pauseMs(attempts, random.float()), untilRenewalMs)
     return {
       attempts,
       lastError: failure.message.slice(0, 2000),
       failedDomains: failure.failedNames.map(name => ({ ...name })).slice(0, 100),
-      nextAttemptMs: clock.now() + Math.max(pauseMs(attempts, random.float()), retryAfterMs),
+      nextAttemptMs: nowMs + Math.max(waitMs, retryAfterMs),
     }
   }
 
-  /** Makes one order; if names could not be validated, makes a second one without them at once. */
+  /**
+   * Makes one order; if names could not be validated, makes a second one without them at once, unless the present certificate has the others
+   * and is not due.
+   */
   async function attemptAll(wanted: OrderedCertificate, lease: Lease): Promise<void> {
     try {
       return await attempt(wanted, lease)
@@ -200,9 +212,12 @@ export function createOrders(options: OrdersOptions): Orders {
       // The authority has not heard of those that failed before the order.
       const validated = failedNames.filter(({ step }) => step !== preflightStep)
       await accounts.countFailures(validated.map(({ domain }) => domain))
-      const isLeft = wanted.domains.some(name => !failedNames.some(({ domain }) => domain === name))
+      const left = wanted.domains.filter(name => !failedNames.some(({ domain }) => domain === name))
       const isFirst = ((await documents.orders.get(wanted.id))?.value.leftOut.length ?? 0) === 0
-      if (!isLeft || !isFirst) throw failure
+      if (left.length === 0 || !isFirst) throw failure
+      // Read again: a renewal may have been asked for meanwhile.
+      const present = (await orders.get(wanted.id)) ?? wanted
+      if (isInForceFor(present, left, config.directory, clock.now())) throw failure
       log.warn(
         { certificate: wanted.id, failedNames },
         'names could not be validated; the others are ordered without them',
@@ -314,6 +329,8 @@ export function createOrders(options: OrdersOptions): Orders {
       // How often names may fail in an hour is counted with the account, and holds all the same.
       await orders.note(id, ({ nextAttemptMs, ...state }) => ({
         ...state,
+        // Due until a new one is there, also where a name fails again or the server stops before.
+        renewMs: clock.now(),
         ...(nextAttemptMs !== undefined && !force && { nextAttemptMs }),
         step: state.step === '' ? queuedStep : state.step,
       }))

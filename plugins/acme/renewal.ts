@@ -1,6 +1,6 @@
 /** When a certificate is to be ordered. */
 import { X509Certificate } from 'node:crypto'
-import { type OrderedCertificate, renewsMs } from 'svc/plugins/certificates/api'
+import { type OrderedCertificate, renewsMs, uncovered } from 'svc/plugins/certificates/api'
 import { validityOf } from 'svc/plugins/tls/api'
 
 /** Somebody has asked for an order. */
@@ -30,4 +30,18 @@ export function dueReason(
   if (domains.some(name => !acme.issuedDomains.includes(name))) return 'other names'
   if (acme.directory !== directory) return 'other authority'
   return nowMs >= renewsMs(acme) ? 'renewal' : undefined
+}
+
+/**
+ * Whether the present certificate covers these names and need not be renewed: another one for them would bring nothing, and counts against
+ * the limits of the authority.
+ */
+export function isInForceFor(
+  { acme, chain }: OrderedCertificate,
+  domains: readonly string[],
+  directory: string,
+  nowMs: number,
+): boolean {
+  const isInForce = chain !== undefined && acme.directory === directory && nowMs < renewsMs(acme)
+  return isInForce && uncovered(acme.issuedDomains, domains).length === 0
 }

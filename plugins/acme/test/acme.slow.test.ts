@@ -83,6 +83,7 @@ async function startServer(
 
 /** Requests would be the wrong count: pebble refuses some nonces, and they are sent again. */
 const orderCount = (pebble: Pebble): number => pebble.log().match(/Added order/g)?.length ?? 0
+const certificateCount = (pebble: Pebble): number => pebble.log().match(/Issued certificate/g)?.length ?? 0
 const port = await findLastingPort()
 const pebble = await startPebble(t, { httpPort: port, tlsPort: port })
 const { dnsServer } = pebble
@@ -166,6 +167,85 @@ t.test(
     t.equal(orderCount(pebble), orders + 1)
   },
 )
+
+t.test(
+  'a name that fails again costs no other certificate for the same names, until one is due or asked for',
+  async t => {
+    const settledAfter = (lastAttemptMs: number) =>
+      eventually(
+        () => server.get('part'),
+        ({ acme: order }) => order?.step === '' && order.lastAttemptMs! > lastAttemptMs,
+      )
+    await pebble.setAddress('away.test', '127.0.0.9')
+    await server.wish('part', { domains: ['here.test', 'away.test'] })
+    const first = await server.settled('part')
+    t.same(first.domains, ['here.test'])
+    const certificates = certificateCount(pebble)
+    const orders = orderCount(pebble)
+
+    aheadMs += first.acme!.nextAttemptMs! - clock.now() + 1000
+    const again = await settledAfter(first.acme!.lastAttemptMs!)
+    t.equal(again.fingerprint, first.fingerprint)
+    t.match(again, {
+      state: 'failed',
+      acme: { attempts: 2, lastError: /away\.test: /, failedDomains: [{ domain: 'away.test', step: 'validate' }] },
+    })
+    const waitMs = again.acme!.nextAttemptMs! - clock.now()
+    t.ok(waitMs > 450_000 && waitMs < 750_000, `${waitMs} ms`)
+    t.equal(orderCount(pebble), orders + 1, 'the name was tried')
+    t.equal(certificateCount(pebble), certificates)
+
+    await server.call('POST', '/certificates/part/renew?force=true')
+    const asked = await settledAfter(again.acme!.lastAttemptMs!)
+    t.not(asked.fingerprint, first.fingerprint, 'a renewal was asked for')
+    t.same(asked.domains, ['here.test'])
+    t.equal(certificateCount(pebble), certificates + 1)
+
+    await server.wish('part', { domains: ['here.test', 'away.test', 'more.test'] })
+    const more = await settledAfter(asked.acme!.lastAttemptMs!)
+    t.same([...more.domains].sort(), ['here.test', 'more.test'], 'a name was added that can be validated')
+    t.match(more.acme, { attempts: 1, failedDomains: [{ domain: 'away.test' }] })
+
+    await pebble.setAddress('more.test', '127.0.0.9')
+    aheadMs += more.acme!.nextAttemptMs! - clock.now() + hourMs
+    const fewer = await settledAfter(more.acme!.lastAttemptMs!)
+    t.equal(fewer.fingerprint, more.fingerprint, 'one that fails since keeps its certificate')
+    t.same(fewer.acme?.failedDomains.map(({ domain }) => domain).sort(), ['away.test', 'more.test'])
+
+    aheadMs += 60.1 * dayMs
+    const due = await settledAfter(fewer.acme!.lastAttemptMs!)
+    t.same(due.domains, ['here.test'], 'when it is due it is renewed for the names that work')
+    await server.end('part')
+    aheadMs = 0
+  },
+)
+
+t.test('a name that fails does not put off the renewal of a certificate of few minutes', async t => {
+  const httpPort = await findLastingPort()
+  const brief = await startPebble(t, { httpPort, tlsPort: httpPort, validitySeconds: 600 })
+  const { directory, caFile, dnsServer } = brief
+  const server = await startServer(httpPort, { directory, caCert: caFile, dnsServer })
+  t.teardown(server.stop)
+  await brief.setAddress('away.test', '127.0.0.9')
+  await server.wish('brief', { domains: ['here.test', 'away.test'] })
+  const first = await server.settled('brief')
+  const beginMs = Date.parse(first.notBefore)
+  aheadMs += first.acme!.nextAttemptMs! - clock.now() + 1000
+  const again = await eventually(
+    () => server.get('brief'),
+    ({ acme: order }) => order?.step === '' && order.attempts === 2,
+  )
+  t.equal(again.fingerprint, first.fingerprint)
+  const renewsMs = again.acme!.nextAttemptMs! - beginMs
+  t.ok(renewsMs > 380_000 && renewsMs < 401_000, `after ${renewsMs} ms of its life, not after the pause`)
+  aheadMs += again.acme!.nextAttemptMs! - clock.now() + 1000
+  const renewed = await eventually(
+    () => server.get('brief'),
+    ({ fingerprint }) => fingerprint !== first.fingerprint,
+  )
+  t.same(renewed.domains, ['here.test'])
+  aheadMs = 0
+})
 
 t.test('failing names are retried after growing pauses, and at most four times an hour for any request', async t => {
   await pebble.setAddress('never.test', '127.0.0.9')
