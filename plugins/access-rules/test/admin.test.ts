@@ -590,6 +590,13 @@ t.test('a test through a distribution: its host and mode, and the access of its 
   }
   t.same(await outcome(server.signed), ['deny', 'access-rule', 'hotlink'])
   t.same(await outcome(server.signedBy('web', 'a-secret-of-web')), ['deny', 'policy', ''], 'no rule is named')
+  const errorPages = [{ status: 403, path: '/404.html', responseStatus: 404 }]
+  t.equal((await publish({ ...website, errorPages })).status, 200)
+  t.same(
+    await outcome(server.signed),
+    ['deny', 'access-rule', 'hotlink'],
+    'an error page with another status opens nothing',
+  )
   await call('setBucketBlockPublic', { enabled: true })
   t.same((await tested('site/a.html')).slice(0, 2), [false, 'block-public'])
   await call('setBucketBlockPublic', { enabled: false })

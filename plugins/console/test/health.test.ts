@@ -80,6 +80,19 @@ t.test('a drive that failed is named, with how many more may fail, and what to d
   )
 })
 
+t.test('where a set of large bodies alone takes no writes, others take them', async t => {
+  const first = infoOf(4, 2, 'ok')
+  const second = infoOf(2, 1, 'read_only', [0])
+  const both = {
+    nodes: [...first.nodes, ...second.nodes],
+    pools: [...first.pools, { ...second.pools[0]!, index: 1 }],
+  } as unknown as ServerInfo
+  const { color, text, findings } = healthOf(both, ledger({ isFull: false }), true)
+  t.equal(color, 'red')
+  t.match(text, /Everything can be read and written; no other drive may fail\.$/)
+  t.ok(findings.some(({ text }) => /^Set 1 of pool 2 /.test(text)))
+})
+
 t.test('no number of drives is promised where it may be another one', async t => {
   const missing = ledger({ isFull: false, belowRecords: 1, summary: 'Something.' })
   const lessened = healthOf(infoOf(4, 2, 'ok'), missing, true)

@@ -87,9 +87,10 @@ function safetyOf(
   if (least < 0 && spare >= 0 && !isWhole) return { color: 'red', text: words.reducedNotRead }
   // Of what was found damaged it is not known how many more drives it may lose.
   const isDamaged = redundancy?.hasFoundDamage === true
-  if (sets.some(({ state }) => state === 'read_only'))
+  // The first set has the records; for large bodies another one is enough.
+  if (sets[0]?.state === 'read_only')
     return { color: 'red', text: isDamaged ? words.damagedNotWritten : words.notAllWritten(spare, reduced) }
-  if (isTold) {
+  if (isTold || sets.some(({ state }) => state === 'read_only')) {
     if (isDamaged) return { color: 'orange', text: words.damagedNotRead }
     const text = spare < 0 || isShared ? words.allReadNow : words.allRead(spare, reduced)
     return { color: 'orange', text }
