@@ -1,5 +1,5 @@
 /** Copies or moves objects and folders, within a bucket or to another; of one object it may also be only the name. */
-import { Checkbox, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
@@ -49,6 +49,13 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
   const queryClient = useQueryClient()
   const one = entries.length === 1 && entries[0]!.kind === 'object' ? entries[0] : undefined
   const [progress, setProgress] = useState<readonly [done: number, all: number]>()
+  const [isStopped, setStopped] = useState(false)
+  /** At once, for what runs already. */
+  const stopped = useRef(false)
+  const stop = (isSo: boolean) => {
+    stopped.current = isSo
+    setStopped(isSo)
+  }
   const [isCut, setCut] = useState(false)
   // Nobody waits any more: what the server does not get now, it does not get in an hour.
   const [closed] = useState(() => new AbortController())
@@ -136,9 +143,11 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
       throw problemAt('/place', texts.objects.keyTakenBehind(taken.key, taken.isKnown))
     // The box is ticked for what the list shows.
     if (taken !== undefined && !(await ask(questionOf(taken)))) return 'declined' as const
+    stop(false)
     try {
       const onStep = (done: number) => setProgress([done, steps.length])
-      await copyAll({ bucket, target, move, overwrite, steps, onStep, untilItArrives, presentIn })
+      const isWanted = () => !stopped.current
+      await copyAll({ bucket, target, move, overwrite, steps, onStep, isWanted, untilItArrives, presentIn })
     } finally {
       setProgress(undefined)
       await queryClient.invalidateQueries({ queryKey: ['objects'] })
@@ -163,12 +172,21 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
       progress={
         <>
           {progress !== undefined && (
-            <Stack gap={4} aria-live="polite">
-              <Text size="sm">{texts.objects.copying(...progress)}</Text>
+            <Stack gap={4}>
+              <Text size="sm" aria-live="polite">
+                {texts.objects.copying(...progress)}
+              </Text>
               <ProgressBar
                 value={(progress[0] / Math.max(1, progress[1])) * 100}
                 aria-label={texts.objects.copying(...progress)}
               />
+              {progress[1] > 1 && (
+                <Group>
+                  <Button size="compact-sm" variant="default" disabled={isStopped} onClick={() => stop(true)}>
+                    {texts.objects.stopCopying}
+                  </Button>
+                </Group>
+              )}
             </Stack>
           )}
           <div aria-live="polite">{isCut && <Text size="sm">{texts.objects.copyCut}</Text>}</div>
@@ -263,6 +281,8 @@ interface CopyAllOptions {
   readonly overwrite: boolean
   readonly steps: readonly Step[]
   readonly onStep: (done: number) => void
+  /** Asked before each step. */
+  readonly isWanted: () => boolean
   readonly untilItArrives: UntilItArrives
   /** ETags of what stands in the places of the steps. */
   readonly presentIn: (bucket: string, steps: readonly Step[]) => Promise<ReadonlyMap<string, string>>
@@ -279,6 +299,7 @@ async function copyAll({
   overwrite,
   steps,
   onStep,
+  isWanted,
   untilItArrives,
   presentIn,
 }: CopyAllOptions): Promise<void> {
@@ -309,7 +330,7 @@ async function copyAll({
   }
   let next = 0
   const work = async () => {
-    for (let step = ordered[next++]; step !== undefined; step = ordered[next++]) {
+    for (let step = ordered[next++]; step !== undefined && isWanted(); step = ordered[next++]) {
       const copying = copy(step)
       gone.set(sameKey(step.from), copying)
       await copying
@@ -319,7 +340,11 @@ async function copyAll({
   // Of one object the server's words stand at the field; so do those of a bucket, which are the same for all.
   const isOfBucket = last instanceof Problem && ['bucket_not_found', 'uri_too_long'].includes(last.code)
   if (failures.length > 0 && (steps.length === 1 || isOfBucket)) throw inForm(last)
-  if (failures.length > 0) throw new Error(texts.objects.copyFailed(failures.length, failures[0]!))
+  const told = [
+    ...(done < steps.length ? [texts.objects.copyStopped(done - failures.length, steps.length)] : []),
+    ...(failures.length > 0 ? [texts.objects.copyFailed(failures.length, failures[0]!)] : []),
+  ]
+  if (told.length > 0) throw new Error(told.join(' '))
 }
 
 /**
@@ -327,7 +352,13 @@ async function copyAll({
  * since.
  */
 async function copyOne(
-  { bucket, target, move, overwrite, untilItArrives }: Omit<CopyAllOptions, 'steps' | 'onStep' | 'presentIn'>,
+  {
+    bucket,
+    target,
+    move,
+    overwrite,
+    untilItArrives,
+  }: Omit<CopyAllOptions, 'steps' | 'onStep' | 'isWanted' | 'presentIn'>,
   { from, versionId, to, replaced, ...known }: Step & { readonly replaced: string | undefined },
 ): Promise<void> {
   const etag = known.etag ?? (await untilItArrives(() => etagAt(bucket, from, versionId)))

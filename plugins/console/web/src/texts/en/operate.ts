@@ -334,7 +334,8 @@ export const tools = {
       'Settings that are not in the file get their defaults again, and targets that are not in it are removed. This cannot be undone: export the configuration first. Its export does not have the secrets: write them down elsewhere.',
   },
   speedTitle: 'Speed test',
-  speedHint: 'Writes and reads for some seconds; requests of clients are slower meanwhile.',
+  speedHint:
+    'Writes and reads for some seconds; requests of clients are slower meanwhile. Objects that were just written come from memory: to see the drives, test them, or write more than it holds.',
   speedKinds: { object: 'objects, as clients would', drive: 'the drives', net: 'the network between nodes' },
   measure: 'Measure',
   seconds: 'Seconds',
