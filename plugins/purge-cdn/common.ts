@@ -36,7 +36,7 @@ export function inGroups<T>(items: readonly T[], size: number): T[][] {
 }
 
 /** A call that cannot be made: it is given up with what to set. */
-export const impossible = (problem: string): PurgeCall => ({ summary: problem, data: { problem } })
+export const impossible = (problem: string): PurgeCall => ({ summary: problem, problem, data: undefined })
 
 export interface ApiRequest {
   readonly url: string
@@ -61,9 +61,4 @@ export async function post(
       isPermanent: true,
     })
   throw retryAfterMs > 0 || status !== 429 ? failure : new CallFailure(failure.message, { status, retryAfterMs: 1000 })
-}
-
-export function requirePossible(data: unknown): void {
-  const { problem } = data as { problem?: string }
-  if (problem !== undefined) throw new CallFailure(problem, { isPermanent: true })
 }

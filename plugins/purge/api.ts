@@ -5,7 +5,7 @@
  *
  * 1. A change of an object and its invalidation are durable together, or not at all.
  * 2. A webhook is never told less than was asked for. What its kind cannot express is widened, and its status says so.
- * 3. What was given up is made good: the next delivery that succeeds is followed by a purge of everything.
+ * 3. What was given up is made good: the next delivery that succeeds is followed by a purge of everything. Where that fails, nothing else waits for it.
  * 4. Requests go to public addresses, and to networks in `SVC_CACHE_WEBHOOK_ALLOW`. Redirects are not followed.
  * 5. No secret of a webhook is in an answer, an error or the log.
  */
@@ -56,6 +56,8 @@ export interface PurgeCall {
   readonly summary: string
   /** Takes from the second budget of the kind. */
   readonly isSlow?: boolean
+  /** Why the settings do not allow it, as a sentence for operators. It is not sent: what it would purge is given up, the other calls are made. */
+  readonly problem?: string
   readonly data: unknown
 }
 
@@ -134,7 +136,7 @@ export interface WebhookStatus {
   readonly lastError: string
   /** The operations that the last delivery widened; empty if none. */
   readonly lastWidened: string
-  /** Something was given up: everything is purged as soon as a delivery succeeds. */
+  /** Something was given up: everything is purged as soon as a delivery succeeds. Where that is refused, `lastError` says why. */
   readonly owesAll: boolean
 }
 

@@ -2,6 +2,10 @@
  * One webhook in the main thread: its queue, its budget and its state.
  *
  * What was given up is owed: an entry in a queue of its own, so that it survives a restart, until a purge of everything has been taken.
+ *
+ * The purge of everything and the others need no order: each is told after its change, so a copy that is fetched later is a new one, and purges
+ * only forget. Until everything is purged, stale copies are those of what was given up, and of nothing else. So a failure of it never holds
+ * or repeats the others: it is tried again with pauses of its own, or, where it would fail again, when there is a reason to try.
  */
 import type { Clock, Logger } from 'svc/kernel'
 import type { Invalidation } from 'svc/plugins/cache/api'
@@ -9,10 +13,10 @@ import type { Distribution } from 'svc/plugins/distributions/api'
 import { HttpClientError } from 'svc/plugins/http-client/api'
 import type { Delivery, QueueEntry, QueueTopic } from 'svc/plugins/queue/api'
 import { sentenceOf } from 'svc/plugins/queue/api'
-import type { PurgeCall, PurgeOperation, PurgeWebhook, PurgeWebhookKind } from './api.ts'
+import type { PurgeCall, PurgeOperation, PurgePlan, PurgeSite, PurgeWebhook, PurgeWebhookKind } from './api.ts'
 import { createTokenBucket, pause } from './bucket.ts'
 import { CallFailure } from './call-failure.ts'
-import { expand, isAt } from './expand.ts'
+import { type Expansion, expand, isAt } from './expand.ts'
 import type { IsTold } from './naming.ts'
 import { reduceOperations } from './reduce.ts'
 
@@ -30,6 +34,9 @@ export const laneLimit = 100_000
 /** A queue of at most one entry: something was given up. */
 export const owedQueue = (lane: string): string => `owed:${lane}`
 export const owedEntry = { key: '', payload: Buffer.alloc(0) }
+/** An entry of the lane that purges nothing: its delivery settles what is owed. */
+const settlingEntry = { key: '', payload: Buffer.alloc(0) }
+const isPurge = ({ payload }: QueueEntry): boolean => payload.length > 0
 
 export interface LaneState {
   /** Undefined: nothing was sent yet. */
@@ -38,6 +45,7 @@ export interface LaneState {
   readonly failedTotal: number
   readonly lastAttemptMs: number | undefined
   readonly lastSuccessMs: number | undefined
+  /** Of the last call, or why everything that is owed is not taken. */
   readonly lastError: string
   readonly lastWidened: string
 }
@@ -63,7 +71,7 @@ export interface LaneOptions {
 export interface Lane {
   readonly name: string
   state(): LaneState
-  /** Sends operations now. Rejects with the failure of a call. */
+  /** Sends operations now. Rejects with the failure of a call. After a success what is owed is tried again. */
   sendNow(operations: readonly PurgeOperation[], signal: AbortSignal): Promise<void>
   stop(): Promise<void>
 }
@@ -82,6 +90,13 @@ export function createLane(options: LaneOptions): Lane {
     lastError: held ?? '',
     lastWidened: '',
   }
+  /** Why everything is not taken, and would not be the next time. */
+  let refused: string | undefined
+  /** Failures of the purge of everything that may pass. */
+  let failures = 0
+  /** Defined while it waits for its next attempt. */
+  let cancelRetry: (() => void) | undefined
+  let isStopped = false
 
   async function sendCall(call: PurgeCall, signal: AbortSignal): Promise<void> {
     if (call.isSlow && slowBucket !== undefined) await slowBucket.take(signal)
@@ -107,14 +122,44 @@ export function createLane(options: LaneOptions): Lane {
   async function sendNow(operations: readonly PurgeOperation[], signal: AbortSignal, widened: readonly string[] = []) {
     const site = await distribution()
     if (site === undefined) return
-    const aliases = domains.length === 0 ? site.aliases : domains
-    const hosts = aliases.filter(alias => !alias.startsWith('*.'))
     // Those of a test are of the document that was stored when it was asked for: its domains may have been others.
     if (domains.length > 0 && operations.some(each => 'host' in each && !isAt(domains, each.host)))
       throw new Error('The domains of the webhook have changed: try again.')
-    const plan = webhook.plan(reduceOperations(operations), { distribution: site.id, hosts })
+    const plan = webhook.plan(reduceOperations(operations), placesOf(site))
+    const problem = problemOf(plan)
+    if (problem !== undefined) {
+      count('failure')
+      throw new CallFailure(problem, { isPermanent: true })
+    }
     state.lastWidened = [...widened, ...plan.widened].slice(0, 5).join('; ')
     for (const call of plan.calls) await sendCall(call, signal)
+  }
+
+  function placesOf(site: Distribution): PurgeSite {
+    const aliases = domains.length === 0 ? site.aliases : domains
+    return { distribution: site.id, hosts: aliases.filter(alias => !alias.startsWith('*.')) }
+  }
+
+  /** Where nothing may be sent it waits, whatever it is. */
+  const problemOf = ({ calls }: PurgePlan) =>
+    held === undefined ? calls.find(({ problem }) => problem !== undefined)?.problem : undefined
+
+  /** What the settings of the webhook allow, and the problems of the entries that have something else. */
+  function splitByPossible(expansions: readonly Expansion[], site: Distribution) {
+    const places = placesOf(site)
+    const problemWith = (operations: readonly PurgeOperation[]) => problemOf(webhook.plan(operations, places))
+    const all = expansions.flatMap(({ operations }) => operations)
+    if (problemWith(reduceOperations(all)) === undefined) return { possible: expansions, problems: [] }
+    // What cannot be purged covers nothing: each operation is asked for alone.
+    const problems: string[] = []
+    const possible = expansions.map(({ operations, widened }): Expansion => {
+      const found = operations.map(operation => problemWith([operation]))
+      const first = found.find(problem => problem !== undefined)
+      if (first === undefined) return { operations, widened }
+      problems.push(first)
+      return { operations: operations.filter((_, index) => found[index] === undefined), widened: [] }
+    })
+    return { possible, problems }
   }
 
   const owes = async () => (await topic.status(owed)).pending > 0
@@ -122,6 +167,8 @@ export function createLane(options: LaneOptions): Lane {
   async function owe(reason: string, entries: number): Promise<void> {
     await topic.push(owed, [owedEntry], 1)
     state.failedTotal += entries
+    // The reason may be one of the whole webhook, which passes: then everything is taken, too.
+    refused = undefined
     log.warn({ reason, entries }, 'purges were given up: everything is purged with the next delivery that succeeds')
   }
 
@@ -129,35 +176,98 @@ export function createLane(options: LaneOptions): Lane {
   async function deliver(entries: readonly QueueEntry[], signal: AbortSignal): Promise<void> {
     const site = await distribution()
     if (site === undefined) return
-    const young = entries.filter(({ queuedMs }) => queuedMs > clock.now() - givenUpAfterMs)
-    if (young.length < entries.length) await owe('they are older than a day', entries.length - young.length)
+    const purges = entries.filter(isPurge)
+    const young = purges.filter(({ queuedMs }) => queuedMs > clock.now() - givenUpAfterMs)
+    if (young.length < purges.length) await owe('they are older than a day', purges.length - young.length)
+    const isFull = refused === undefined && (await topic.status(name)).pending >= laneLimit && (await owes())
+    if (isFull && (await isAllTaken(signal))) {
+      state.deliveredTotal += young.length
+      return
+    }
     const isTold = await naming(site)
     const expansions = young.map(({ payload }) =>
       expand(JSON.parse(payload.toString()) as Invalidation, site, domains, isTold),
     )
-    const isFull = (await topic.status(name)).pending >= laneLimit && (await owes())
+    const { possible, problems } = splitByPossible(expansions, site)
+    const operations = possible.flatMap(each => each.operations)
     try {
-      if (isFull) await purgeAll(signal)
-      else {
+      if (operations.length > 0) {
         await sendNow(
-          expansions.flatMap(({ operations }) => operations),
+          operations,
           signal,
-          expansions.flatMap(({ widened }) => widened),
+          possible.flatMap(({ widened }) => widened),
         )
       }
     } catch (error) {
-      if (!isPermanent(error, entries.length)) throw error
+      if (!isPermanent(error, purges.length)) throw error
       return owe(sentenceOf(error), young.length)
     }
-    state.deliveredTotal += young.length
-    if (!isFull && (await owes())) await purgeAll(signal)
+    state.deliveredTotal += young.length - problems.length
+    if (operations.some(({ kind, isSoft }) => kind === 'all' && !isSoft)) await forgetOwed()
+    if (problems.length > 0) await owe(problems[0]!, problems.length)
+    await settle(signal)
+  }
+
+  /** Purges everything that is owed. Does not reject: the batch before it has been delivered. */
+  async function settle(signal: AbortSignal): Promise<void> {
+    if (refused !== undefined || cancelRetry !== undefined) return
+    try {
+      if (await owes()) await isAllTaken(signal)
+    } catch (error) {
+      if (isStopped) return
+      failures++
+      const delayMs = Math.min(retryFirstMs * 2 ** Math.min(failures - 1, 30), retryMaxMs)
+      log.warn({ reason: sentenceOf(error), retryInMs: delayMs }, 'everything could not be purged; it is tried again')
+      cancelRetry = clock.after(delayMs, () => {
+        cancelRetry = undefined
+        void settleSoon()
+      })
+    }
+  }
+
+  /** With the next batch. */
+  async function settleSoon(): Promise<void> {
+    try {
+      // A full queue has a next batch.
+      if (await owes()) await topic.push(name, [settlingEntry], laneLimit)
+    } catch (error) {
+      log.warn({ err: error }, 'a purge that is owed could not be queued')
+    }
+  }
+
+  /** False: it would be refused again. Rejects with a failure that may pass. */
+  async function isAllTaken(signal: AbortSignal): Promise<boolean> {
+    try {
+      await purgeAll(signal)
+      return true
+    } catch (error) {
+      if (!isPermanent(error, 1)) throw error
+      refused = sentenceOf(error)
+      log.warn({ reason: refused }, 'everything cannot be purged: what was given up stays so until that is changed')
+      return false
+    }
   }
 
   /** Waiting entries are covered by it, those that come during it are not. */
   async function purgeAll(signal: AbortSignal): Promise<void> {
+    const site = await distribution()
+    const { problems } = site === undefined ? { problems: [] } : splitByPossible([everything], site)
     const { pending } = await topic.status(name)
-    if (pending >= laneLimit) await topic.clear(name)
-    await sendNow([{ kind: 'all', isSoft: false }], signal)
+    if (pending >= laneLimit && problems.length === 0) await topic.clear(name)
+    await sendNow(everything.operations, signal)
+    await forgetOwed()
+  }
+
+  /** There is a reason to try what is owed again, whatever the last attempt said. */
+  function resume(): void {
+    refused = undefined
+    failures = 0
+    cancelRetry?.()
+    cancelRetry = undefined
+  }
+
+  async function forgetOwed(): Promise<void> {
+    resume()
     // Full again: what found no room during the call is still owed.
     if ((await topic.status(name)).pending < laneLimit) await topic.clear(owed)
   }
@@ -178,31 +288,27 @@ export function createLane(options: LaneOptions): Lane {
     },
   })
   // Given up before a restart, or before its settings were changed: they may be right now.
-  const settling = owes().then(async isOwed => {
-    if (isOwed) await topic.push(name, [{ key: '', payload: Buffer.from(JSON.stringify(everything)) }], laneLimit)
-  })
-  settling.catch(error => log.warn({ err: error }, 'a purge that is owed could not be queued'))
+  const settling = settleSoon()
 
   return {
     name,
-    state: () => ({ ...state }),
-    sendNow,
+    state: () => ({ ...state, lastError: state.lastError || (refused ?? '') }),
+    async sendNow(operations, signal) {
+      await sendNow(operations, signal)
+      resume()
+      await settleSoon()
+    },
     async stop() {
+      isStopped = true
+      cancelRetry?.()
       await delivery.stop()
-      await settling.catch(() => {})
+      await settling
       await webhook.close()
     },
   }
 }
 
-const everything: Invalidation = {
-  id: '',
-  distribution: undefined,
-  kind: 'all',
-  items: [],
-  isCaseInsensitive: false,
-  isSoft: false,
-}
+const everything: Expansion = { operations: [{ kind: 'all', isSoft: false }], widened: [] }
 
 /** A call that is too large is tried again in smaller batches, until one entry alone is too large. */
 function isPermanent(error: unknown, entries: number): boolean {

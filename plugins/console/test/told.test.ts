@@ -20,6 +20,7 @@ t.test('a cache in front is behind where it fails and something waits for it', a
   t.same(behindOf([inFront, failing]), [failing])
   t.same(behindOf([{ ...failing, queued: 0 }]), [], 'a test has failed')
   t.equal(behindOf([{ ...failing, queued: 0, owesAll: true }]).length, 1)
+  t.equal(behindOf([{ ...inFront, owesAll: true }]).length, 1, 'it takes the rest')
   t.same(behindOf([{ ...inFront, queued: 1 }]), [], 'it is being told')
 })
 

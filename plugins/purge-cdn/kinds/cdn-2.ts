@@ -1,7 +1,7 @@
 /** Fastly: https://www.fastly.com/documentation/reference/api/purging/ */
 import { encodePath, type PurgeCall, type PurgeOperation, type PurgeWebhookKind } from 'svc/plugins/purge/api'
 import { Type } from 'typebox'
-import { impossible, inGroups, post, requirePossible, secret, tagOf, zone } from '../common.ts'
+import { impossible, inGroups, post, secret, tagOf, zone } from '../common.ts'
 
 const Settings = Type.Object({
   zone: Type.Optional(zone('Id of the service: needed for tags, and for everything that is no single URL.')),
@@ -28,7 +28,6 @@ export function createCdn2(apiUrl: string): PurgeWebhookKind<typeof Settings> {
       return {
         plan: operations => planOf(operations, zone),
         async send({ data }, signal) {
-          requirePossible(data)
           const { path, isSoft, body } = data as Call
           const headers = {
             'fastly-key': token,

@@ -1,7 +1,7 @@
 /** Akamai, Fast Purge API version 3: https://techdocs.akamai.com/purge-cache/reference/api */
 import { type PurgeCall, type PurgeOperation, type PurgeWebhookKind, urlsOf } from 'svc/plugins/purge/api'
 import { type Static, Type } from 'typebox'
-import { impossible, post, requirePossible, scheme, secret, tagOf } from '../common.ts'
+import { impossible, post, scheme, secret, tagOf } from '../common.ts'
 import { signEdgeGrid } from '../edge-grid.ts'
 
 const Settings = Type.Object({
@@ -52,7 +52,6 @@ export function createCdn3(): PurgeWebhookKind<typeof Settings> {
       return {
         plan: operations => planOf(operations, settings),
         async send({ data }, signal) {
-          requirePossible(data)
           const { path, objects } = data as Call
           const [url, body] = [`${base}${path}`, JSON.stringify({ objects })]
           const nonce = context.random.bytes(16).toString('hex')

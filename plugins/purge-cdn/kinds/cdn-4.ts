@@ -1,7 +1,7 @@
 /** Bunny: https://docs.bunny.net/reference/purgepublic_indexpost */
 import { type PurgeCall, type PurgeOperation, type PurgeWebhookKind, urlsOf } from 'svc/plugins/purge/api'
 import { Type } from 'typebox'
-import { impossible, post, requirePossible, scheme, secret, tagOf, zone } from '../common.ts'
+import { impossible, post, scheme, secret, tagOf, zone } from '../common.ts'
 
 const Settings = Type.Object({
   zone: Type.Optional(zone('Id of the pull zone: needed for tags and for everything.')),
@@ -24,7 +24,6 @@ export function createCdn4(apiUrl: string): PurgeWebhookKind<typeof Settings> {
       return {
         plan: operations => planOf(operations, zone, scheme),
         async send({ data }, signal) {
-          requirePossible(data)
           const { path, body } = data as Call
           const headers = { accesskey: token, ...(body !== undefined && { 'content-type': 'application/json' }) }
           const text = body === undefined ? undefined : JSON.stringify(body)

@@ -20,7 +20,7 @@ const WebhookStatus = Type.Object(
     failedTotal: Type.Integer({ description: 'Given up since the start.' }),
     lastAttemptAt: Type.Optional(Time),
     lastSuccessAt: Type.Optional(Time),
-    lastError: Type.String(),
+    lastError: Type.String({ description: 'Of the last call, or why everything is refused while owesAll.' }),
     lastWidened: Type.String({ description: 'What was last purged as more than was asked for; empty: nothing.' }),
     owesAll: Type.Boolean({ description: 'Purges were given up: everything is purged when a delivery succeeds.' }),
   },

@@ -1,8 +1,8 @@
-/** The queue of one webhook, over a queue in memory: what is owed when there is no room. */
+/** The queue of one webhook, over a queue in memory: what is owed, and when it is tried again. */
 import type { QueueTopic } from 'svc/plugins/queue/api'
 import { createFakeClock } from 'svc/testing'
 import t from 'tap'
-import type { PurgeCall, PurgeOperation } from '../api.ts'
+import { CallFailure, type PurgeCall, type PurgeOperation } from '../api.ts'
 import { createLane, laneLimit, owedEntry, owedQueue } from '../lane.ts'
 
 const name = 'generic:site/edge'
@@ -16,8 +16,11 @@ const invalidation = {
   isSoft: false,
 } as const
 
-/** A lane whose queue has so many entries; `onCall` is called for each call that is sent. */
-async function setUp(onCall: (call: PurgeCall, queues: Map<string, number>) => void) {
+/** A lane whose queue has so many entries; `onCall` is called for each call that is sent. `problemOf`: why an operation is not possible. */
+async function setUp(
+  onCall: (call: PurgeCall, queues: Map<string, number>) => void,
+  problemOf: (kind: PurgeOperation['kind']) => string | undefined = () => undefined,
+) {
   const queues = new Map<string, number>([[name, 1]])
   let send: ((entries: readonly never[], signal: AbortSignal) => Promise<void>) | undefined
   const topic = {
@@ -38,7 +41,7 @@ async function setUp(onCall: (call: PurgeCall, queues: Map<string, number>) => v
     name,
     webhook: {
       plan: (operations: readonly PurgeOperation[]) => ({
-        calls: operations.map(({ kind }) => ({ kind }) as unknown as PurgeCall),
+        calls: operations.map(({ kind }) => ({ kind, problem: problemOf(kind) }) as unknown as PurgeCall),
         widened: [],
       }),
       async send(call: PurgeCall) {
@@ -57,18 +60,25 @@ async function setUp(onCall: (call: PurgeCall, queues: Map<string, number>) => v
     log: { warn() {} } as never,
     count() {},
   })
-  const deliver = async () => {
-    const entry = { key: '', payload: Buffer.from(JSON.stringify(invalidation)), queuedMs: clock.now() }
-    const done = send!([entry] as never, new AbortController().signal)
+  const deliver = async (...asked: readonly object[]) => {
+    const given = asked.length === 0 ? [invalidation] : asked
+    const entries = given.map(each => ({ key: '', payload: Buffer.from(JSON.stringify(each)), queuedMs: clock.now() }))
+    await deliverEntries(entries)
+  }
+  const deliverEntries = async (entries: readonly object[]) => {
+    const done = send!(entries as never, new AbortController().signal)
     let isDone = false
-    void done.then(() => {
+    const end = () => {
       isDone = true
-    })
+    }
+    done.then(end, end)
     // The lane waits for more before the next batch.
     for (let turn = 0; turn < 200 && !isDone; turn++) await clock.advance(100)
     await done
   }
-  return { lane, queues, deliver, sent, owe: () => topic.push(owed, [owedEntry], 1) }
+  /** What the lane puts into its queue to settle what is owed. */
+  const deliverSettling = () => deliverEntries([{ key: '', payload: Buffer.alloc(0), queuedMs: clock.now() }])
+  return { lane, queues, clock, deliver, deliverSettling, sent, owe: () => topic.push(owed, [owedEntry], 1) }
 }
 
 const kinds = (sent: readonly PurgeCall[]) => sent.map(call => (call as unknown as { kind: string }).kind)
@@ -98,5 +108,91 @@ t.test('what finds no room while everything is purged is still owed', async t =>
   t.notOk(queues.has(owed), 'and the next one settles it')
   t.equal(kinds(sent).filter(kind => kind === 'all').length, 2)
   t.notOk(queues.has(name), 'what waits is covered by it')
+  await lane.stop()
+})
+
+const prefix = { ...invalidation, kind: 'prefix', items: ['/img/'] }
+const refusal = new CallFailure('the right to purge everything is missing', { isPermanent: true, status: 403 })
+const isAll = (call: PurgeCall) => kinds([call])[0] === 'all'
+
+t.test(
+  'what the settings do not allow is given up alone, and everything that is owed is not tried after each batch',
+  async t => {
+    const problem = 'only URLs can be purged: set the code'
+    let isSet = false
+    const { lane, queues, deliver, deliverSettling, sent } = await setUp(
+      () => {},
+      kind => (isSet || kind === 'url' ? undefined : problem),
+    )
+    await deliver(invalidation, prefix, { ...invalidation, items: ['/b'] })
+    t.same(kinds(sent), ['url', 'url'], 'the others of the batch are sent')
+    t.match(lane.state(), { deliveredTotal: 2, failedTotal: 1, lastError: problem })
+    await deliver()
+    await deliver({ ...invalidation, kind: 'all', items: [] }, { ...invalidation, items: ['/c'] })
+    t.same(kinds(sent), ['url', 'url', 'url', 'url'], 'what is not possible covers nothing')
+    t.match(lane.state(), { isOnline: true, deliveredTotal: 4, failedTotal: 2, lastError: problem })
+    t.equal(queues.get(owed), 1, 'it is still shown')
+    isSet = true
+    await lane.sendNow(
+      [{ kind: 'url', host: 'www.example.test', path: '/', isSoft: false }],
+      new AbortController().signal,
+    )
+    await deliverSettling()
+    t.same(kinds(sent).slice(4), ['url', 'all'], 'it is tried again after a test')
+    t.notOk(queues.has(owed))
+    t.match(lane.state(), { deliveredTotal: 4, lastError: '' })
+    await lane.stop()
+  },
+)
+
+t.test('everything that is refused repeats no delivered batch, until more is given up', async t => {
+  let isRefused = true
+  const { lane, queues, deliver, sent, owe } = await setUp(call => {
+    if (isRefused && isAll(call)) throw refusal
+  })
+  await owe()
+  for (let batch = 0; batch < 3; batch++) await deliver()
+  t.same(kinds(sent), ['url', 'all', 'url', 'url'])
+  t.match(lane.state(), { isOnline: true, deliveredTotal: 3, lastError: refusal.message })
+  t.equal(queues.get(owed), 1)
+  isRefused = false
+  await deliver({ ...invalidation, kind: 'all', items: [] })
+  t.notOk(queues.has(owed), 'everything was purged by hand')
+  t.match(lane.state(), { lastError: '' })
+  await lane.stop()
+})
+
+t.test('everything that fails for now is tried again with pauses of its own', async t => {
+  let isFailing = true
+  const { lane, queues, clock, deliver, deliverSettling, sent, owe } = await setUp(call => {
+    if (isFailing && isAll(call)) throw new CallFailure('busy')
+  })
+  await owe()
+  await deliver()
+  t.match(lane.state(), { isOnline: false, deliveredTotal: 1, lastError: 'busy' })
+  // The pause after the batch is as long as the first one, so this is the second failure.
+  await deliverSettling()
+  const before = queues.get(name)!
+  await deliver()
+  t.same(kinds(sent), ['url', 'all', 'all', 'url'], 'no batch is sent twice, or waits')
+  await clock.advance(2000)
+  t.equal(queues.get(name), before + 1, 'it is queued behind what waits')
+  isFailing = false
+  await deliverSettling()
+  t.notOk(queues.has(owed))
+  t.match(lane.state(), { isOnline: true, deliveredTotal: 2, failedTotal: 0, lastError: '' })
+  await lane.stop()
+})
+
+t.test('a full queue is sent as it is where everything cannot be purged', async t => {
+  const { lane, queues, deliver, sent, owe } = await setUp(
+    () => {},
+    kind => (kind === 'all' ? 'set the code' : undefined),
+  )
+  queues.set(name, laneLimit)
+  await owe()
+  await deliver()
+  t.same(kinds(sent), ['url'])
+  t.equal(queues.get(name), laneLimit, 'nothing that waits is dropped')
   await lane.stop()
 })

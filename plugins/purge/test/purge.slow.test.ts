@@ -313,6 +313,45 @@ t.test('what is given up is made good by a purge of everything, also after a res
   await set(edge)
 })
 
+t.test('a purge that the settings do not allow repeats and delays no other, and is made good when they do', async t => {
+  const network: WebhookDocument = {
+    ...{ id: 'network', type: 'cdn_3', url: `http://127.0.0.1:${receiver.port}` },
+    ...{ clientToken: 'client-token', clientSecret: 'client-secret', token: 'access-token' },
+  }
+  await set(network)
+  receiver.answer = refuse(201)
+  bodies()
+  await purge({ kind: 'glob', items: ['/img/**'] })
+  const given = await eventually(
+    () => statusOf('network'),
+    ({ queued, owesAll }) => queued === 0 && owesAll,
+  )
+  t.match(given, { failedTotal: 1, lastError: /set cpCode/ })
+  for (const item of ['/1', '/2', '/3']) {
+    await purge({ items: [item] })
+    await eventually(
+      () => statusOf('network'),
+      ({ queued }) => queued === 0,
+    )
+  }
+  const objects = (path: string) => ({ objects: [`https://www.example.test${path}`, `https://example.test${path}`] })
+  t.same(bodies(), [objects('/1'), objects('/2'), objects('/3')])
+  t.match(await statusOf('network'), {
+    ...{ online: true, owesAll: true, deliveredTotal: 3, failedTotal: 1, lastError: /set cpCode/ },
+  })
+  const { metrics } = server.kernel.services
+  t.match(await metrics.scrape(), /svc_queue_pending\{family="purge",kind="owed".*\} 1/)
+  await set({ ...network, cpCode: '12345' })
+  await eventually(
+    () => statusOf('network'),
+    ({ owesAll }) => !owesAll,
+  )
+  t.same(bodies(), [{ objects: [12345] }])
+  t.match(await statusOf('network'), { online: true, lastError: '' })
+  receiver.answer = success
+  await set(edge)
+})
+
 t.test('entries of more than a day are given up', async t => {
   receiver.answer = refuse(500)
   await purge({ items: ['/old'] })

@@ -22,9 +22,12 @@ export interface Told {
 
 const colours = { 'in-progress': 'poor', completed: 'good', failed: 'bad' } as const
 
-/** Caches that fail while something waits for them. What waits for one that works is on its way, and a test that failed is no purge. */
+/**
+ * Caches that fail while something waits for them, and those where something was given up, even if they take the rest. What waits for one that
+ * works is on its way, and a test that failed is no purge.
+ */
 export const behindOf = (inFront: readonly InFront[]): readonly InFront[] =>
-  inFront.filter(({ online, queued, owesAll }) => online === false && (queued > 0 || owesAll))
+  inFront.filter(({ online, queued, owesAll }) => owesAll || (online === false && queued > 0))
 
 /** `inFront`: undefined where it is not known which ones there are. Which purges one waits for is not told: each may be one of them. */
 export function toldOf({ state, request }: Purged, inFront: readonly InFront[] | undefined): Told {

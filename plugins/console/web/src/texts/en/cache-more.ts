@@ -279,7 +279,8 @@ export const cacheSettings = {
     `${formatCount(queued)} waiting, ${formatCount(delivered)} delivered, ${formatCount(failed)} given up`,
   lastError: (error: string) => `Last error: ${error}`,
   widened: (text: string) => `More was purged than was asked for: ${text}`,
-  owesAll: 'Purges were given up: everything is purged there with the next delivery.',
+  owesAll:
+    'Purges were given up: old copies may stay there until everything is purged, which follows a delivery, a test or a change of its settings.',
   lastSuccess: (date: string) => `Last delivery: ${date}`,
   notSaved: 'Not saved yet.',
   test: 'Test',
