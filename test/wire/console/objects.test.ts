@@ -555,6 +555,30 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('a copy of many objects is stopped, and what is left is told', async t => {
+    await admin.call('POST', '/buckets', { name: 'many' })
+    for (let index = 0; index < 20; index++)
+      await admin.call('POST', `/buckets/many/objects/upload?key=of/${index}`, 'x')
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/buckets/many')
+    const mayGoOn = Promise.withResolvers<void>()
+    await page.route(/\/objects\/copy$/, async route => {
+      await mayGoOn.promise
+      await route.continue()
+    })
+    await page.getByLabel('Select of/').check()
+    await page.getByRole('button', { name: 'Copy or move' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Into folder').fill('copy')
+    await dialog.getByRole('button', { name: 'Copy or move' }).click()
+    await dialog.getByRole('button', { name: 'Stop' }).click()
+    mayGoOn.resolve()
+    // Those that were under way end.
+    await dialog.getByRole('alert').getByText('Stopped: 4 of 20 are done.').waitFor()
+    t.equal((await keysOf(admin, 'many', 'copy/')).length, 4)
+    t.same(flaws, [])
+  })
+
   t.test('an object that is called like a folder is ticked, and deleted, alone', async t => {
     await admin.call('POST', '/buckets', { name: 'alike' })
     for (const key of ['archive/', 'archive/2024.txt'])

@@ -144,6 +144,8 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
     // The box is ticked for what the list shows.
     if (taken !== undefined && !(await ask(questionOf(taken)))) return 'declined' as const
     stop(false)
+    // Before the first is done, it can be stopped.
+    if (steps.length > 1) setProgress([0, steps.length])
     try {
       const onStep = (done: number) => setProgress([done, steps.length])
       const isWanted = () => !stopped.current
