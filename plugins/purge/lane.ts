@@ -54,6 +54,8 @@ export interface LaneOptions {
   /** Name of the queue: `cdn_1:site/edge`. */
   readonly name: string
   readonly webhook: PurgeWebhook
+  /** Of its last answer. */
+  lastStatus(): number
   /** Why nothing may be sent, as a sentence: what is to be told waits in the queue. */
   readonly held?: string | undefined
   readonly limits: PurgeWebhookKind<never>['limits']
@@ -71,13 +73,13 @@ export interface LaneOptions {
 export interface Lane {
   readonly name: string
   state(): LaneState
-  /** Sends operations now. Rejects with the failure of a call. After a success what is owed is tried again. */
-  sendNow(operations: readonly PurgeOperation[], signal: AbortSignal): Promise<void>
+  /** Sends operations now; the status of the last answer. Rejects with the failure of a call. After a success what is owed is tried again. */
+  sendNow(operations: readonly PurgeOperation[], signal: AbortSignal): Promise<number>
   stop(): Promise<void>
 }
 
 export function createLane(options: LaneOptions): Lane {
-  const { name, webhook, held, limits, domains, distribution, naming, topic, clock, log, count } = options
+  const { name, webhook, lastStatus, held, limits, domains, distribution, naming, topic, clock, log, count } = options
   const bucket = createTokenBucket(limits, clock)
   const slowBucket = limits.slow && createTokenBucket(limits.slow, clock)
   const owed = owedQueue(name)
@@ -295,8 +297,10 @@ export function createLane(options: LaneOptions): Lane {
     state: () => ({ ...state, lastError: state.lastError || (refused ?? '') }),
     async sendNow(operations, signal) {
       await sendNow(operations, signal)
+      const status = lastStatus()
       resume()
       await settleSoon()
+      return status
     },
     async stop() {
       isStopped = true

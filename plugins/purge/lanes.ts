@@ -106,10 +106,15 @@ export function createLanes(options: LanesOptions): Lanes {
     const own = log.child({ webhook: name })
     const { id, createdMs } = distribution
     const { secrets, missing } = resolved(webhook)
+    let lastStatus = 0
     const connected = found.kind.connect(
       { ...webhook.settings, ...secrets },
       {
-        request: outgoing.request,
+        async request(given) {
+          const answer = await outgoing.request(given)
+          lastStatus = answer.status
+          return answer
+        },
         distribution: id,
         log: own,
         clock,
@@ -119,6 +124,7 @@ export function createLanes(options: LanesOptions): Lanes {
     return createLane({
       name,
       webhook: connected,
+      lastStatus: () => lastStatus,
       held: heldReason(missing, domainsProblem(found, webhook)),
       limits: found.kind.limits,
       domains: webhook.domains,

@@ -53,8 +53,8 @@ export function createService({
     const failed = (error: string, status = 0) => ({ delivered: false, status, error, durationMs: took() })
     if (lane === undefined) return failed('No loaded plugin has the type of this webhook.')
     try {
-      await lane.sendNow(operations, AbortSignal.timeout(testMs))
-      return { delivered: true, status: 200, error: '', durationMs: took() }
+      const status = await lane.sendNow(operations, AbortSignal.timeout(testMs))
+      return { delivered: true, status, error: '', durationMs: took() }
     } catch (error) {
       const reason =
         (error as Error).name === 'TimeoutError' ? `There was no answer within ${testMs} ms.` : sentenceOf(error)

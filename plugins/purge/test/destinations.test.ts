@@ -107,7 +107,7 @@ t.test('domains of such a webhook are where its secrets go: changed with them al
 function openLane(domains: readonly string[], held?: string) {
   const sent: (PurgeOperation | readonly string[])[] = []
   const lane = createLane({
-    ...{ name: 'own:site/edge', held, limits: kind.limits, domains },
+    ...{ name: 'own:site/edge', held, limits: kind.limits, domains, lastStatus: () => 200 },
     webhook: {
       plan: (operations, { hosts }) => ({
         calls: [hosts, ...operations].map(data => ({ summary: '', data })),

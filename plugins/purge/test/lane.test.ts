@@ -51,6 +51,7 @@ async function setUp(
       },
       close: async () => {},
     } as never,
+    lastStatus: () => 200,
     limits: { batchMax: 100, perSecond: 1000, burst: 1000 } as never,
     domains: [],
     distribution: async () => site as never,

@@ -319,7 +319,7 @@ t.test('a purge that the settings do not allow repeats and delays no other, and 
     ...{ clientToken: 'client-token', clientSecret: 'client-secret', token: 'access-token' },
   }
   await set(network)
-  receiver.answer = refuse(201)
+  receiver.answer = (_request, response) => void response.writeHead(201).end('{"success":true}')
   bodies()
   await purge({ kind: 'glob', items: ['/img/**'] })
   const given = await eventually(
@@ -389,6 +389,8 @@ t.test('the test purges one URL now', async t => {
   t.match((await call('POST', path)).json, { webhook: 'edge', delivered: true, status: 200, error: '' })
   t.match((await call('POST', path, { url: 'https://example.test/a' })).json, { delivered: true })
   t.same(bodies(), [{ files: ['https://www.example.test/'] }, { files: ['https://example.test/a'] }])
+  receiver.answer = (_request, response) => void response.writeHead(201).end('{"success":true}')
+  t.match((await call('POST', path)).json, { delivered: true, status: 201 })
   receiver.answer = refuse(404)
   t.match((await call('POST', path)).json, { delivered: false, status: 404, error: /answers 404/ })
   receiver.answer = success
