@@ -61,6 +61,14 @@ export function certificateOf({ id, tls }: Pick<Distribution, 'id' | 'tls'>): st
   return tls.certificate === 'auto' ? id : tls.certificate
 }
 
+/** Whether browsers take it. While its successor is ordered, or could not be, a certificate stays what it is. */
+export const isUsable = ({
+  state,
+  notAfter,
+  covers,
+}: Pick<ServedCertificate, 'state' | 'notAfter' | 'covers'>): boolean =>
+  covers && notAfter !== '' && state !== 'expired'
+
 /** Each is undefined where no loaded plugin keeps any. */
 export function createDistributionCertificates(
   certificates: CertificatesService | undefined,
@@ -157,9 +165,7 @@ export function createDistributionCertificates(
     served,
 
     async uncovered(aliases) {
-      const usable = (await served(aliases)).filter(
-        ({ state, covers }) => covers && (state === 'valid' || state === 'expiring'),
-      )
+      const usable = (await served(aliases)).filter(isUsable)
       return aliases.filter(alias => !usable.some(({ domain }) => domain === alias))
     },
   }

@@ -139,9 +139,9 @@ function describe(
   }
   const { location } = responseHeaders
   const pathPattern = distribution.behaviors[behavior]?.pathPattern
-  // An error page may have the status of another answer.
-  const isRefused =
-    status === 403 || tags.deniedBy !== undefined || policyReasons.has(reason) || reason === 'public_access_blocked'
+  // An error page may have the status of another answer. A missing page has one without a reason.
+  const isBehindPage = visit.errorPage !== undefined && reason !== ''
+  const isRefused = refusal !== undefined || isBehindPage || status === 403 || status === 429
   return {
     distribution: distribution.id,
     host,
@@ -153,7 +153,7 @@ function describe(
     ...(location === undefined ? {} : { redirect: { status, location } }),
     bucket: distribution.origin.bucket,
     key,
-    decision: isRefused || status === 429 || (reason !== '' && status >= 400 && status !== 404) ? 'deny' : 'allow',
+    decision: isRefused || (reason !== '' && status >= 400 && status !== 404) ? 'deny' : 'allow',
     source: sourceOf(visit, reason),
     rule: tags.deniedBy === 'access-rule' ? (tags.accessRule ?? '') : '',
     status,

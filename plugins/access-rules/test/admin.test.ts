@@ -597,6 +597,12 @@ t.test('a test through a distribution: its host and mode, and the access of its 
     ['deny', 'access-rule', 'hotlink'],
     'an error page with another status opens nothing',
   )
+  const restrictions = { sourceIp: { deny: ['0.0.0.0/0', '::/0'] } }
+  t.equal((await publish({ ...website, errorPages, restrictions })).status, 200)
+  t.same(await outcome(server.signed), ['deny', 'distribution', ''], 'nor that of a restriction')
+  t.equal((await publish({ ...website, errorPages })).status, 200)
+  request.url = 'http://www.example.test/members/a'
+  t.same((await outcome(server.signed))[0], 'deny', 'nor that of a path for users')
   await call('setBucketBlockPublic', { enabled: true })
   t.same((await tested('site/a.html')).slice(0, 2), [false, 'block-public'])
   await call('setBucketBlockPublic', { enabled: false })

@@ -37,6 +37,14 @@ t.test('no number is said where damage was found besides', async t => {
   const spare = { spare: 1, least: 1, isMissing: true, isShared: false, isWeak: true }
   t.match(spareText(spare), /^What was found damaged .* Wait until this one is rebuilt/)
   t.match(spareText({ ...spare, spare: 0, least: 0 }), /^No other drive/)
+  t.match(
+    spareText({ ...spare, least: -1 }),
+    /^More drives .* REDUCED_REDUNDANCY have parity\. .* What was found damaged/,
+  )
+  t.match(
+    textOf({ redundancy: { ...without, hasFoundDamage: true } }, offline(1), 0),
+    /^What was found damaged .* More drives of this set .* REDUCED_REDUNDANCY have parity/,
+  )
   for (const left of [1, 0]) {
     const works = { ...spare, spare: left, least: left, isMissing: false }
     t.match(spareText(works), /may need what is on this one: heal it first/, 'a drive that works')

@@ -6,6 +6,7 @@ import { createTestAuthority } from 'svc/plugins/certificates/testing'
 import type { StoreService } from 'svc/plugins/store/api'
 import { createSystemPorts, temporaryFolder } from 'svc/testing'
 import t from 'tap'
+import { isUsable } from '../certificates.ts'
 
 const stores: StoreService[] = []
 const authority = createTestAuthority(temporaryFolder(t))
@@ -55,6 +56,15 @@ const refusal = (domains: string, id: string) => ({
     code: 'certificate_served',
     detail: `Visitors of ${domains} get "${id}" now, and would get no certificate that browsers accept.`,
   },
+})
+
+t.test('a certificate in force is taken while its successor is ordered', async t => {
+  const presented = { covers: true, notAfter: '2099-01-01T00:00:00.000Z' }
+  for (const state of ['valid', 'expiring', 'pending', 'failed'] as const)
+    t.equal(isUsable({ ...presented, state }), true, state)
+  t.equal(isUsable({ ...presented, state: 'expired' }), false)
+  t.equal(isUsable({ ...presented, state: 'valid', covers: false }), false)
+  t.equal(isUsable({ ...presented, state: 'failed', notAfter: '' }), false, 'there has been none yet')
 })
 
 t.test('its own domains: another setting is refused where they would be without one', async t => {

@@ -574,7 +574,8 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Stop' }).click()
     mayGoOn.resolve()
     // Those that were under way end.
-    await dialog.getByRole('alert').getByText('Stopped: 4 of 20 are done.').waitFor()
+    await page.getByRole('alert').getByText('Stopped: 4 of 20 are done.').waitFor()
+    await dialog.waitFor({ state: 'detached' })
     t.equal((await keysOf(admin, 'many', 'copy/')).length, 4)
     t.same(flaws, [])
   })

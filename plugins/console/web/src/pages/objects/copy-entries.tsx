@@ -146,16 +146,18 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
     stop(false)
     // Before the first is done, it can be stopped.
     if (steps.length > 1) setProgress([0, steps.length])
+    let left: string | undefined
     try {
       const onStep = (done: number) => setProgress([done, steps.length])
       const isWanted = () => !stopped.current
-      await copyAll({ bucket, target, move, overwrite, steps, onStep, isWanted, untilItArrives, presentIn })
+      left = await copyAll({ bucket, target, move, overwrite, steps, onStep, isWanted, untilItArrives, presentIn })
     } finally {
       setProgress(undefined)
       await queryClient.invalidateQueries({ queryKey: ['objects'] })
       await queryClient.invalidateQueries({ queryKey: ['object'] })
     }
-    notifications.show({ color: 'teal', message: texts.objects.copied(steps.length) })
+    if (left === undefined) notifications.show({ color: 'teal', message: texts.objects.copied(steps.length) })
+    else notifications.show({ color: 'orange', message: left, autoClose: false })
     if (move) onMoved()
     return 'told' as const
   }
@@ -291,7 +293,7 @@ interface CopyAllOptions {
 }
 
 /**
- * A few at a time. Goes on after a failure, and throws in the end. Where one goes to the place of another, as in a folder that is copied into
+ * A few at a time. Goes on after a failure, and throws in the end; what was done, in words, where it was stopped. Where one goes to the place of another, as in a folder that is copied into
  * itself, the other goes first: nobody would have it any more.
  */
 async function copyAll({
@@ -304,7 +306,7 @@ async function copyAll({
   isWanted,
   untilItArrives,
   presentIn,
-}: CopyAllOptions): Promise<void> {
+}: CopyAllOptions): Promise<string | undefined> {
   const failures: string[] = []
   let last: unknown
   let done = 0
@@ -342,11 +344,10 @@ async function copyAll({
   // Of one object the server's words stand at the field; so do those of a bucket, which are the same for all.
   const isOfBucket = last instanceof Problem && ['bucket_not_found', 'uri_too_long'].includes(last.code)
   if (failures.length > 0 && (steps.length === 1 || isOfBucket)) throw inForm(last)
-  const told = [
-    ...(done < steps.length ? [texts.objects.copyStopped(done - failures.length, steps.length)] : []),
-    ...(failures.length > 0 ? [texts.objects.copyFailed(failures.length, failures[0]!)] : []),
-  ]
-  if (told.length > 0) throw new Error(told.join(' '))
+  const failed = failures.length > 0 ? [texts.objects.copyFailed(failures.length, failures[0]!)] : []
+  if (done < steps.length) return [texts.objects.copyStopped(done - failures.length, steps.length), ...failed].join(' ')
+  if (failed.length > 0) throw new Error(failed[0])
+  return undefined
 }
 
 /**

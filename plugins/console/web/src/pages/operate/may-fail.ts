@@ -33,7 +33,10 @@ export function mayFailOf(given: MayFail): { readonly text: string; readonly isG
   // Of what lacks shards though all drives work it is not known how many more it may lose.
   if (parity > 0 && missing === 0 && given.redundancy?.isFull === false) return undefined
   const left = parity - missing
-  if (left > 0 && isDamaged(given.redundancy)) return { text: words.damagedMayNotFail, isGrave: false }
+  if (left > 0 && isDamaged(given.redundancy)) {
+    const text = [words.damagedMayNotFail, ...(leastParity < missing ? [words.reducedOutOfReach] : [])].join(' ')
+    return { text, isGrave: false }
+  }
   // What is rebuilt where all drives work may lack next to nothing.
   if (left < 0 && state === 'ok') return undefined
   const isGrave = left <= 0
@@ -68,10 +71,13 @@ export function spareText({ spare, least, isMissing, isShared, isWeak }: Spare):
   // A working one is not away yet.
   const isOut = (count: number) => count < (isMissing ? 0 : -1)
   if (spare < 0) return isOut(spare) ? words.outOfReach : words.needed
-  if (isWeak && !isMissing) return words.weakNeeds
-  if (isWeak && spare > 0) return words.damagedMaySpare
+  const reduced = least >= 0 ? undefined : isOut(least) ? words.reducedOutOfReach : words.reducedNeeded
+  if (isWeak && (spare > 0 || !isMissing)) {
+    const text = isMissing ? words.damagedMaySpare : words.weakNeeds
+    return reduced === undefined ? text : `${reduced} ${text}`
+  }
   const maySpare = (count: number) => (count > 0 && isShared ? words.sharedMaySpare : words.maySpare(count))
   if (least === spare) return maySpare(spare)
-  const sentence = least >= 0 ? maySpare(least) : isOut(least) ? words.reducedOutOfReach : words.reducedNeeded
+  const sentence = reduced ?? maySpare(least)
   return spare > 0 && isShared ? sentence : `${sentence} ${words.othersSpare(spare)}`
 }

@@ -2,13 +2,12 @@
 import { Alert, Skeleton, Stack, Text } from '@mantine/core'
 import { IconAlertTriangle, IconCheck } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { formatDate } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 import { problemOf } from '../keys/problem.ts'
 import { certificatesQuery } from '../publishing/queries.ts'
+import { certificateFindings, needsAttention, orderedFinding } from './certificates.ts'
 import { Findings } from './finding.tsx'
 import { type Finding, healthOf } from './health.ts'
 import {
@@ -19,11 +18,6 @@ import {
   type ServerInfo,
   serverInfoQuery,
 } from './queries.ts'
-
-/** A certificate with fewer days left is told: it is renewed by hand, or what renews it has failed. */
-const certificateDays = 14
-/** Of its lifetime: an ordered certificate may live for days, and is renewed when a third is left. */
-const orderedShare = 0.1
 
 export function Attention() {
   const info = useQuery(serverInfoQuery)
@@ -93,36 +87,4 @@ export function Attention() {
 function sharedFindings({ nodes }: ServerInfo): Finding[] {
   const shared = nodes.flatMap(node => node.disks).filter(({ sharesFileSystem }) => sharesFileSystem)
   return shared.length === 0 ? [] : [{ text: texts.drives.sharedFileSystem(shared.map(({ path }) => path).join(', ')) }]
-}
-
-type Certificate = Answer<'listCertificates'>['items'][number]
-
-/** Of those that visitors get, or are to get. Those of the listeners are told by the server. */
-function needsAttention({ source, state, notBefore, notAfter, usedBy, servedFor, acme }: Certificate): boolean {
-  if (source === 'files' || usedBy.length + servedFor.length === 0) return false
-  if (state === 'expired' || state === 'failed' || (acme?.lastError ?? '') !== '') return true
-  const leftMs = Date.parse(notAfter) - Date.now()
-  if (source === 'acme') return leftMs < (Date.parse(notAfter) - Date.parse(notBefore)) * orderedShare
-  return leftMs < certificateDays * 86_400_000
-}
-
-function orderedFinding({ id, domains, servedFor, notAfter, state, acme }: Certificate): Finding {
-  const words = texts.overview
-  const without = acme?.failedDomains.map(({ domain }) => domain).filter(domain => !domains.includes(domain)) ?? []
-  const text =
-    notAfter !== '' && without.length > 0
-      ? words.certificateWithout(id, without.join(', '))
-      : words.certificate(id, servedFor.join(', '), state === 'expired', notAfter && formatDate(notAfter))
-  return { text, details: acme?.lastError, link: { to: '/certificates' } }
-}
-
-/** Of the listeners. */
-function certificateFindings({ certificates, refusal }: ServerInfo['tls']): string[] {
-  const ending = certificates.filter(({ daysLeft }) => daysLeft < certificateDays)
-  return [
-    ...(refusal === '' ? [] : [texts.server.refused(refusal)]),
-    ...ending.map(({ name, daysLeft, notAfter }) =>
-      texts.server.ends(name, daysLeft, notAfter && formatDate(notAfter)),
-    ),
-  ]
 }

@@ -335,7 +335,7 @@ export const tools = {
   },
   speedTitle: 'Speed test',
   speedHint:
-    'Writes and reads for some seconds; requests of clients are slower meanwhile. Objects that were just written come from memory: to see the drives, test them, or write more than it holds.',
+    'Writes and reads for some seconds; requests of clients are slower meanwhile. Objects that were just written are read from memory: for the speed of the drives, choose “the drives”.',
   speedKinds: { object: 'objects, as clients would', drive: 'the drives', net: 'the network between nodes' },
   measure: 'Measure',
   seconds: 'Seconds',
