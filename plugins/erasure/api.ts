@@ -144,6 +144,11 @@ export interface SetOptions extends StorageBackendOptions {
 export interface DriveSet extends StorageBackend {
   /** `deploymentId`: deployment of drives without a format. Default: that of the other drives, or a new one. */
   start(deploymentId?: string): Promise<void>
+  /**
+   * Throws what `execute` would throw if too few drives have all records. From memory, in every thread; a drive that has just failed may not
+   * be noticed yet.
+   */
+  requireQuorum(): void
   /** In the main thread, while it is open. */
   readonly redundant: RedundantSet | undefined
 }

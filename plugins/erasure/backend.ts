@@ -62,6 +62,8 @@ export interface BackendOptions extends SetContext {
 export interface SetBackend extends StorageBackend {
   /** `deploymentId`: deployment of drives without a format. Default: that of the other drives, or a new one. */
   start(deploymentId?: string): Promise<void>
+  /** See `DriveSet`. */
+  requireQuorum(): void
 }
 
 export function createBackend(options: BackendOptions): SetBackend {
@@ -227,6 +229,7 @@ function createMainSet(options: BackendOptions): SetBackend {
         onFinished: (id, blob) => freshBlobs.add(id, blob),
       })
     },
+    requireQuorum: () => open().set.requireQuorum(),
     pinBlobs: (refs: readonly BlobRef[]) => open().reading.pinBlobs(refs),
     readBlob: (ref, start, length) => open().reading.readBlob(ref, start, length),
     drives: () => (running === undefined ? [] : running.set.status()),
@@ -260,6 +263,7 @@ function publish(set: ErasureSet, shared: SharedMembers): void {
   let leader = -1
   if (set.currentCount > 0) leader = set.leader().slot
   shared.leader = leader
+  shared.currentCount = set.currentCount
 }
 
 interface WorkerServing {

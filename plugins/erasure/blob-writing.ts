@@ -135,6 +135,8 @@ export class SetBlobWriter implements BlobWriter {
 
   async finish(): Promise<BlobRef> {
     this.#requireOpen()
+    // No record can refer to it now. An unfinished blob is deleted by its `abort` at once.
+    this.#options.view.requireQuorum()
     await this.#openWriters()
     this.#requireQuorum()
     if (this.#stripe !== undefined && this.#stripe.filledBytes > 0) await this.#flush()

@@ -72,7 +72,7 @@ import {
 } from './set-procedures.ts'
 import { plainHead, type RecordHead } from './set-record.ts'
 import type { StagedBody } from './set-transaction.ts'
-import { type MissingShard, type SetView, slotOfShard } from './set-view.ts'
+import { type MissingShard, requireQuorum, type SetView, slotOfShard } from './set-view.ts'
 import type { WatchedDrive } from './watched-drive.ts'
 
 /** Bodies up to this size are stored whole in every record: their shards would take more space than they save. In bytes. */
@@ -294,7 +294,7 @@ export class ErasureSet implements SetView {
     body: Uint8Array | undefined,
     { redundancy }: ExecuteOptions = {},
   ): Promise<unknown> {
-    this.#requireQuorum()
+    this.requireQuorum()
     if (this.#epoch === 0) await this.claimEpoch()
     if (body !== undefined && body.length > inlineBytesMax) throw storageErrors.body_too_large()
     const isSharded = body !== undefined && body.length > wholeBytesMax
@@ -312,13 +312,9 @@ export class ErasureSet implements SetView {
     }
   }
 
-  #requireQuorum(): void {
+  requireQuorum(): void {
     if (this.#isStopping) throw storageErrors.unavailable('The set is being closed.')
-    const count = this.currentCount
-    if (count >= this.writeQuorum) return
-    throw storageErrors.unavailable(
-      `${count} of ${this.slotCount} drives have all records; ${this.writeQuorum} are needed to write.`,
-    )
+    requireQuorum(this, this.currentCount)
   }
 
   /** Stores on each drive its shard of a body. */

@@ -6,7 +6,9 @@
 import type { MaybePromise } from 'svc/kernel'
 import type { Drive } from 'svc/plugins/drive/api'
 import type { BlobRef, Redundancy } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
 import type { ErasureCode } from './codec/erasure-code.ts'
+import { writeQuorumOf } from './parity.ts'
 
 export interface SetView {
   readonly dataCount: number
@@ -20,6 +22,8 @@ export interface SetView {
   parityOf(redundancy: Redundancy | undefined): number
   /** The drive in the slot, if it can be read and written. */
   driveAt(slot: number): Drive | undefined
+  /** Throws `unavailable` while too few drives have all records: a commit would be refused for that. Without I/O. */
+  requireQuorum(): void
   /** The drive that has all records. Resolves once this thread is attached to it; throws or rejects with `unavailable` if there is none. */
   leader(): MaybePromise<Leader>
   /** Waits until this thread is attached to all usable drives. */
@@ -30,6 +34,18 @@ export interface SetView {
   onMissingShard(missingShard: MissingShard): void
   /** Reports an error of a drive that is not about one shard. */
   onDriveError(slot: number, error: unknown): void
+}
+
+/** For implementations of `SetView`: `currentCount` drives have all records. */
+export function requireQuorum(
+  { slotCount, dataCount, parityCount }: Pick<SetView, 'slotCount' | 'dataCount' | 'parityCount'>,
+  currentCount: number,
+): void {
+  const needed = writeQuorumOf(dataCount, parityCount)
+  if (currentCount >= needed) return
+  throw storageErrors.unavailable(
+    `${currentCount} of ${slotCount} drives have all records; ${needed} are needed to write.`,
+  )
 }
 
 export interface Leader {

@@ -15,7 +15,8 @@ export const message = {
 
 /**
  * Shared memory, written by the storage thread: slot of the leader (-1: none); then for each slot how often its drive was opened (0: it
- * cannot be used) and its generation; at last the time of the last request, which every thread writes.
+ * cannot be used) and its generation; then how many drives have all records; at last the time of the last request, which every
+ * thread writes.
  */
 export class SharedMembers {
   readonly cells: Int32Array
@@ -25,7 +26,7 @@ export class SharedMembers {
   }
 
   static create(slotCount: number): SharedMembers {
-    return new SharedMembers(new SharedArrayBuffer((2 * slotCount + 2) * 4))
+    return new SharedMembers(new SharedArrayBuffer((2 * slotCount + 3) * 4))
   }
 
   get leader(): number {
@@ -34,6 +35,14 @@ export class SharedMembers {
 
   set leader(slot: number) {
     Atomics.store(this.cells, 0, slot)
+  }
+
+  get currentCount(): number {
+    return Atomics.load(this.cells, this.cells.length - 2)
+  }
+
+  set currentCount(count: number) {
+    Atomics.store(this.cells, this.cells.length - 2, count)
   }
 
   /** Called at each request of a client. */

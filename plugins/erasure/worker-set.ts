@@ -3,15 +3,16 @@
  * shared memory which drives can be used and which one leads (`SharedMembers`). Created by `backend.ts`.
  */
 import type { MaybePromise } from 'svc/kernel'
-import type { BlobRef, DriveStatus, ExecuteOptions, Redundancy, StorageBackend } from 'svc/plugins/storage/api'
+import type { BlobRef, DriveStatus, ExecuteOptions, Redundancy } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { AnswerWatch } from './answer-watch.ts'
+import type { SetBackend } from './backend.ts'
 import { Codes } from './codec/codes.ts'
 import type { ErasureCode } from './codec/erasure-code.ts'
 import { inlineBytesMax } from './erasure-set.ts'
 import { createDrive, createSetBlobWriter, createStripeMemory, type SetContext } from './set-drives.ts'
 import { SetReading } from './set-reading.ts'
-import type { Leader, MissingShard, SetView } from './set-view.ts'
+import { type Leader, type MissingShard, requireQuorum, type SetView } from './set-view.ts'
 import { StripePool } from './stripe-pool.ts'
 import { message, type SetAttachment, SharedMembers } from './thread-messages.ts'
 import type { WatchedDrive } from './watched-drive.ts'
@@ -24,7 +25,7 @@ const timeoutTicks = 120
 const attachTries = 3
 
 /** Registers this worker's message handlers; `start` attaches to the set. */
-export function createWorkerSet(options: SetContext): StorageBackend {
+export function createWorkerSet(options: SetContext): SetBackend {
   const { threads, ports, drives } = options
   const watch = new AnswerWatch(ports.clock)
   const attached = options.endpoints.map((_, index) => createDrive({ ...options, procedures: {} }, index, watch))
@@ -68,6 +69,7 @@ export function createWorkerSet(options: SetContext): StorageBackend {
         onFinished: (id, blob) => threads.call<void>(main, message.fresh, { id, blob }),
       })
     },
+    requireQuorum: () => open().view.requireQuorum(),
     pinBlobs: (refs: readonly BlobRef[]) => open().reading.pinBlobs(refs),
     readBlob: (ref, start, length) => open().reading.readBlob(ref, start, length),
     drives: () => threads.call<readonly DriveStatus[]>(main, message.status),
@@ -186,6 +188,10 @@ class WorkerSet implements SetView {
     // It was reopened. This call goes on without it; later calls use it.
     void this.#attach(slot)
     return undefined
+  }
+
+  requireQuorum(): void {
+    requireQuorum(this, this.#shared.currentCount)
   }
 
   leader(): MaybePromise<Leader> {

@@ -26,6 +26,8 @@ export interface Ingested {
   readonly blobs: readonly BlobRef[]
   /** Deletes the written blobs when no record references them. */
   discard(): Promise<void>
+  /** The commit of the record is in doubt: deletes the written blobs once it is known that no record references them. */
+  abandon(): Promise<void>
 }
 
 export interface IngestOptions {
@@ -44,7 +46,7 @@ export interface IngestOptions {
 }
 
 const nothing = Buffer.alloc(0)
-const noDiscard = () => Promise.resolve()
+const nothingToDelete = () => Promise.resolve()
 
 export async function ingest(body: Body, options: IngestOptions): Promise<Ingested> {
   const announced = body.sizeBytes
@@ -84,7 +86,8 @@ function digestWhole(bytes: Buffer, withMd5: boolean, options: IngestOptions): I
     checksum: options.algorithm === undefined ? undefined : options.checksums.compute(options.algorithm, bytes),
     inline: options.transform === undefined ? bytes : options.transform.whole(bytes),
     blobs: [],
-    discard: noDiscard,
+    discard: nothingToDelete,
+    abandon: nothingToDelete,
   }
 }
 
@@ -103,6 +106,9 @@ async function ingestStream(body: Body, options: IngestOptions): Promise<Ingeste
   let writer: BlobWriter | undefined
   const discard = async () => {
     await writer?.abort()
+  }
+  const abandon = async () => {
+    await writer?.abandon?.()
   }
   const sink = (chunk: Buffer): MaybePromise<void> => {
     sizeBytes += chunk.length
@@ -135,11 +141,12 @@ async function ingestStream(body: Body, options: IngestOptions): Promise<Ingeste
         ...(await digests.digest()),
         inline: options.inlineBytesMax > 0 ? inline : nothing,
         blobs: [],
-        discard: noDiscard,
+        discard: nothingToDelete,
+        abandon: nothingToDelete,
       }
     }
     const [blob, computed] = await Promise.all([writer!.finish(), digests.digest()])
-    return { sizeBytes, ...computed, inline: undefined, blobs: [blob], discard }
+    return { sizeBytes, ...computed, inline: undefined, blobs: [blob], discard, abandon }
   } catch (error) {
     await discard()
     throw error

@@ -167,12 +167,17 @@ export function createObjects({ storage, checksums, random, clock, transform }: 
       const etag = md5.toString('hex')
       return { etag, versionId, sizeBytes, modifiedMs, checksum, tags: attributes.tags, encryption }
     } catch (error) {
-      // An in-doubt commit may be found after the next start and then needs its blobs. That start deletes them if no record
-      // references them.
-      if (!isInDoubt(error)) await ingested.discard()
+      await drop(ingested, error)
       throw error
     }
   }
+
+  /**
+   * After a commit that was rejected with this error. One in doubt may be found later, and then needs its blobs. If no record references
+   * them, the storage deletes them once it knows, at the latest at the next start.
+   */
+  const drop = (ingested: Ingested, error: unknown): Promise<void> =>
+    isInDoubt(error) ? ingested.abandon() : ingested.discard()
 
   const storePart: ObjectsService['putPart'] = async (upload, partNumber, body) => {
     const { bucket, uploadId, checksumAlgorithm: algorithm } = upload
@@ -239,7 +244,7 @@ export function createObjects({ storage, checksums, random, clock, transform }: 
       })
       return { partNumber, sizeBytes, etag: md5.toString('hex'), modifiedMs, checksum }
     } catch (error) {
-      if (!isInDoubt(error)) await ingested.discard()
+      await drop(ingested, error)
       throw error
     }
   }

@@ -111,8 +111,11 @@ function createMainPools(options: PoolsOptions): StorageBackend {
       releaser.add(commit.dropped)
       return result
     } catch (error) {
-      // In doubt the commit may have been made: its references stay until the next start resolves them.
       if (commit.hasThrown || !isInDoubt(error)) fresh.onRefused(commit.used, commit)
+      else {
+        releaser.add(fresh.onInDoubt(commit.used, commit), true)
+        releaser.add(commit.dropped, true)
+      }
       throw error
     } finally {
       commits.delete(ticket)

@@ -11,11 +11,12 @@
  * | | it is abandoned, since nobody will use it | removed from here |
  * | used by transactions | one is acknowledged: the record has the reference | removed from here |
  * | | one is refused | no longer used by that one |
- * | | the outcome of one is in doubt | stays until the server ends |
+ * | | the outcome of one is in doubt, and no other uses it | removed from here |
  *
  * While a reference is here, its remote reference is not deleted. To *resolve* a reference is to find out whether any record has it, and to
  * delete its remote reference if none does; that is deferred while the reference is here. `ReferenceReleaser` resolves what is removed
- * from here without a record, and what was deferred.
+ * from here without a record, and what was deferred. After a transaction in doubt the record set answers once it has a write quorum again:
+ * then it has the change of that transaction, or will never have it.
  */
 import { blobOfReference } from './blob-references.ts'
 
@@ -31,7 +32,7 @@ interface Fresh {
   isAcquired: boolean
   /** Its resolution was deferred while it was fresh: it is resolved when it leaves. */
   isDeferred: boolean
-  /** Transactions that use it, or may have used it. */
+  /** Transactions under way that use it. */
   readonly users: Set<object>
 }
 
@@ -102,6 +103,12 @@ export class FreshReferences {
     for (const reference of references) this.#references.get(reference)?.users.delete(user)
   }
 
+  /** The transaction may have been made. Returns references to resolve. */
+  onInDoubt(references: readonly string[], user: object): string[] {
+    this.onRefused(references, user)
+    return references.filter(reference => this.abandon(reference))
+  }
+
   /** Returns references to resolve: those that were deferred, and those that the writers of the blobs acquired for other groups. */
   onAcknowledged(references: readonly string[]): string[] {
     const unresolved: string[] = []
@@ -117,7 +124,7 @@ export class FreshReferences {
     return unresolved
   }
 
-  /** Nobody will use it: it is to be resolved. False if a transaction uses it or may have, or it is not fresh. */
+  /** Nobody will use it: it is to be resolved. False if a transaction uses it, or it is not fresh. */
   abandon(reference: string): boolean {
     if (this.#references.get(reference)?.users.size !== 0) return false
     this.#delete(reference)

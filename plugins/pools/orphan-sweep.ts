@@ -9,7 +9,7 @@
 import type { Logger } from 'svc/kernel'
 import { blobIdFrom, idInSet } from './blob-ids.ts'
 import type { PoolSet } from './opening.ts'
-import { procedure, type ReleaseArgs, type Resolved } from './procedures.ts'
+import { procedure, type ReleaseArgs, type ResolveArgs, type Resolved } from './procedures.ts'
 import { isOfRun, referenceFromKey, remoteReferenceEnd, remoteReferenceStart } from './remote-references.ts'
 
 const referencesPerStep = 512
@@ -60,7 +60,7 @@ export class OrphanSweep {
       return { references: found, next: more ? Buffer.from(cursor.key) : undefined }
     })
     if (references.length > 0) {
-      const asked = references.map(reference => blobIdFrom(reference, number))
+      const asked: ResolveArgs = { references: references.map(reference => blobIdFrom(reference, number)) }
       const { unused } = await sets[0]!.backend.execute<Resolved>(procedure.resolve, asked)
       if (unused.length > 0) {
         const args: ReleaseArgs = { references: unused.map(idInSet), upTo: 0 }

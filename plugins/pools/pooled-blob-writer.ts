@@ -3,6 +3,7 @@
  * Created by `Routing`.
  */
 import type { MaybePromise } from 'svc/kernel'
+import type { DriveSet } from 'svc/plugins/erasure/api'
 import type { BlobOptions, BlobRef, BlobWriter, StorageBackend } from 'svc/plugins/storage/api'
 import { blobIdFrom, idInSet } from './blob-ids.ts'
 import { blobReferenceOf, groupOf, unknownGroup } from './blob-references.ts'
@@ -10,6 +11,7 @@ import { type AcquireArgs, procedure } from './procedures.ts'
 
 export interface PooledBlobWriterOptions {
   readonly backend: StorageBackend
+  readonly records: Pick<DriveSet, 'requireQuorum'>
   readonly setNumber: number
   readonly sizeHint: number | undefined
   readonly options: BlobOptions | undefined
@@ -43,8 +45,10 @@ export class PooledBlobWriter implements BlobWriter {
   }
 
   async finish(): Promise<BlobRef> {
+    const { size, check } = await this.#writer.finish().catch(this.#fail)
+    // Without a remote reference, `abort` deletes the blob at once.
+    this.#options.records.requireQuorum()
     try {
-      const { size, check } = await this.#writer.finish()
       this.#hasRemoteReference = true
       const { backend, options } = this.#options
       const group = options?.for === undefined ? unknownGroup : groupOf(options.for)
@@ -59,6 +63,11 @@ export class PooledBlobWriter implements BlobWriter {
   abort(): Promise<void> {
     this.#aborting ??= this.#abort()
     return this.#aborting
+  }
+
+  /** Of its remote references, those that a commit in doubt used are not fresh any more: only the others are dropped here. */
+  abandon(): Promise<void> {
+    return this.abort()
   }
 
   async #abort(): Promise<void> {

@@ -48,6 +48,12 @@ export interface ReleaseArgs {
   readonly upTo: number
 }
 
+export interface ResolveArgs {
+  readonly references: readonly string[]
+  /** A transaction that wrote or deleted such a reference is in doubt: no answer is given before all that was seen is on the write quorum. */
+  readonly isInDoubt?: boolean
+}
+
 /** `unused`: references that no record has, nor can get without an acquisition after `upTo`. */
 export interface Resolved {
   readonly unused: readonly string[]
@@ -118,10 +124,10 @@ export function createPoolProcedures(options: PoolProceduresOptions): Readonly<R
     [procedure.abandon]: (_tx: Transaction, blobInSet: string) => {
       onAbandoned(fresh.abandonBlob(blobIdFrom(blobInSet, setNumber())))
     },
-    [procedure.resolve]: (tx: Transaction, references: readonly string[]): Resolved => {
+    [procedure.resolve]: (tx: Transaction, { references, isInDoubt = false }: ResolveArgs): Resolved => {
       // Fresh references are resolved when they are no longer fresh.
       const unused = references.filter(reference => !fresh.deferResolve(reference) && countOf(tx, reference) === 0)
-      if (unused.length > 0) {
+      if (unused.length > 0 || isInDoubt) {
         const before = tx.get(resolvedCountKey)
         const count = before === undefined ? 0 : Number(Buffer.from(before.value).toString())
         tx.put(resolvedCountKey, Buffer.from(String(count + 1)))

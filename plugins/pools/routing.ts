@@ -1,4 +1,5 @@
 /** Passes reads and writes of blobs to their sets, in each thread. Everything else goes to the record set. */
+import type { DriveSet } from 'svc/plugins/erasure/api'
 import type { BlobOptions, BlobReader, BlobRef, BlobWriter, StorageBackend } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { idInSet, isElsewhere, setOfBlob } from './blob-ids.ts'
@@ -7,15 +8,15 @@ import { PooledBlobWriter } from './pooled-blob-writer.ts'
 
 export class Routing {
   /** By number. */
-  readonly #sets: readonly StorageBackend[]
+  readonly #sets: readonly DriveSet[]
   readonly #placement: Placement
 
-  constructor(sets: readonly StorageBackend[], placement: Placement) {
+  constructor(sets: readonly DriveSet[], placement: Placement) {
     this.#sets = sets
     this.#placement = placement
   }
 
-  get records(): StorageBackend {
+  get records(): DriveSet {
     return this.#sets[0]!
   }
 
@@ -25,12 +26,16 @@ export class Routing {
     return set
   }
 
+  /** Throws while the record set refuses changes: no record could refer to the blob, wherever it lay. */
   createBlob(sizeHint?: number, options?: BlobOptions): BlobWriter {
     const placement = this.#placement
+    const { records } = this
+    records.requireQuorum()
     const setNumber = placement.choose(sizeHint)
-    if (setNumber === 0) return this.records.createBlob(sizeHint, options)
+    if (setNumber === 0) return records.createBlob(sizeHint, options)
     const backend = this.#sets[setNumber]!
-    return new PooledBlobWriter({ backend, setNumber, sizeHint, options, onFailed: () => placement.exclude(setNumber) })
+    const onFailed = () => placement.exclude(setNumber)
+    return new PooledBlobWriter({ backend, records, setNumber, sizeHint, options, onFailed })
   }
 
   readBlob(ref: BlobRef, start: number, length: number): BlobReader {

@@ -126,6 +126,11 @@ export interface BlobWriter {
   finish(): Promise<BlobRef>
   /** Deletes what was written. Idempotent. Allowed after `finish` for a blob that no record references. */
   abort(): Promise<void>
+  /**
+   * To be called instead of `abort` after the commit of its record was rejected in doubt (`isInDoubt`): deletes the blob once the backend knows
+   * that no record refers to it. Backends that cannot know before the next start do not have it.
+   */
+  abandon?(): Promise<void>
 }
 
 export interface BlobChunk {

@@ -4,11 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  AbortMultipartUploadCommand,
   CreateBucketCommand,
+  CreateMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   PutObjectCommand,
   type S3Client,
+  UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { until as comesTrue } from 'svc/testing'
@@ -212,6 +215,69 @@ t.test('pools of different shapes', async t => {
 
   await inParallel([...sizes.keys()], Key => s3.send(new DeleteObjectCommand({ Bucket, Key })))
   await until(t, 'what nobody refers to is deleted in each pool', () => blobs('*').length === 0)
+})
+
+t.test('without a write quorum of the set with the records, other pools are not filled', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-pools-'))
+  const drives = [join(folder, 'd{1...4}'), join(folder, 'e{1...2}')]
+  const server = await startServer({ drives, environment: { ...withMasterKey, SVC_WORKERS: '2' } })
+  const s3 = createClient(server)
+  t.teardown(async () => {
+    s3.destroy()
+    await server.remove()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const bodies = () => globSync('e1/blobs/*/*', { cwd: folder }).sort()
+  const ready = async () => {
+    const answer = await fetch(`${server.endpoint}/svc/health/ready`)
+    return `${answer.status} ${((await answer.json()) as { checks: { storage: string } }).checks.storage}`
+  }
+  const away = ['d2', 'd3'].map(name => join(folder, name))
+  await s3.send(new CreateBucketCommand({ Bucket }))
+  const kept = new Map<string, number>()
+  for (let number = 0; bodies().length === 0; number++) {
+    kept.set(`kept-${number}`, blobBytes)
+    await s3.send(new PutObjectCommand({ Bucket, Key: `kept-${number}`, Body: bytesOf(`kept-${number}`, blobBytes) }))
+  }
+  const Key = 'parts'
+  const { UploadId } = await s3.send(new CreateMultipartUploadCommand({ Bucket, Key }))
+  const before = bodies()
+
+  const puts = (round: string) =>
+    Promise.allSettled(
+      Array.from({ length: 12 }, (_, i) =>
+        s3.send(new PutObjectCommand({ Bucket, Key: `${round}-${i}`, Body: Buffer.alloc(blobBytes) })),
+      ),
+    )
+  const part = (PartNumber: number) =>
+    s3.send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, Body: Buffer.alloc(blobBytes) }))
+  for (const path of away) renameSync(path, `${path}.away`)
+  // The drives are missed at these: some of them are answered, and of others it is in doubt whether they were made.
+  const first = await puts('first')
+  await until(t, 'two are missed', async () => (await ready()).startsWith('503 no write quorum'))
+  const then = bodies()
+  const refused = {
+    name: 'ServiceUnavailable',
+    message: '2 of 4 drives have all records; 3 are needed to write.',
+  }
+  for (const outcome of await puts('then')) t.match((outcome as PromiseRejectedResult).reason, refused)
+  for (const number of [1, 2, 3, 4]) await t.rejects(part(number), refused)
+  t.strictSame(
+    bodies().filter(path => !then.includes(path)),
+    [],
+    'nothing of them is in the other pool',
+  )
+
+  for (const path of away) renameSync(`${path}.away`, path)
+  await until(t, 'both are taken back', async () => (await ready()) === '200 ok')
+  await s3.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))
+  await verify(t, s3, kept, 'after all')
+  // Also one that was refused in doubt may be there.
+  for (const i of first.keys()) await s3.send(new DeleteObjectCommand({ Bucket, Key: `first-${i}` }))
+  await until(t, 'without a restart only bodies of records are left', () => {
+    const now = bodies()
+    return now.length === before.length && now.every((path, i) => path === before[i])
+  })
 })
 
 t.test('pools that cannot be are refused', async t => {

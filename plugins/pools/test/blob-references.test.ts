@@ -1,4 +1,6 @@
 /** Blob references and their remote references under concurrent changes and unreachable sets: none is missing, none is left over. */
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { contractDerive, contractProcedures } from 'svc/plugins/storage/contract'
 import { readBlob } from 'svc/plugins/storage/testing'
 import { SimulatedTime } from 'svc/testing'
@@ -22,13 +24,13 @@ const procedures: typeof contractProcedures = {
 const keyIn = (bucket: string, name = 'key') => Buffer.from(`t${bucket}\0${name}`)
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
-async function openPools(t: Test, count = 2) {
+async function openPools(t: Test, driveCounts: readonly number[] = [2, 2]) {
   const folder = await newFolder(t)
-  const shapes = ['d', 'e', 'f'].slice(0, count).map(letter => pathsIn(folder, letter, 2))
+  const shapes = driveCounts.map((count, i) => pathsIn(folder, 'def'[i]!, count))
   const pools = await openTestPools(shapes, { derive: contractDerive, procedures })
   t.teardown(() => pools.stop())
   pools.placement.exclude(0)
-  return pools
+  return { ...pools, folder }
 }
 
 const write = async (pools: TestPools, group: string, size = 140_000) => {
@@ -105,7 +107,7 @@ t.test('concurrent overwrites of one key leave no orphaned remote reference', as
 })
 
 t.test('a copy that cannot acquire a reference in one of two sets leaves none behind', async t => {
-  const pools = await openPools(t, 3)
+  const pools = await openPools(t, [2, 2, 2])
   const ids = await writeInEach(pools)
   await put(pools, keyIn('a'), ...ids)
   wrap(pools, 2, (name, run) =>
@@ -180,7 +182,7 @@ t.test('a copy in another bucket outlives its source under concurrent changes', 
 t.test(
   'a reference that another transaction uses while its requester fails is released with that transaction',
   async t => {
-    const pools = await openPools(t, 3)
+    const pools = await openPools(t, [2, 2, 2])
     const ids = await writeInEach(pools)
     await put(pools, keyIn('a'), ...ids)
     await put(pools, keyIn('a', 'first'), ids[0]!)
@@ -206,6 +208,106 @@ t.test(
     t.strictSame(await remoteReferences(pools), ['a'])
   },
 )
+
+/** Takes drives of the record set offline. */
+function failDrives(pools: TestPools, slots: readonly number[]): void {
+  const { set } = pools.opened[0]!
+  for (const slot of slots) set.onLost(set.members[slot]!, new Error('away'))
+}
+const bringBack = (pools: TestPools) => pools.opened[0]!.repairLoop.bringBack(new AbortController().signal)
+const filesIn = async (folder: string) => {
+  const entries = await readdir(join(folder, 'e1', 'blobs'), { recursive: true, withFileTypes: true })
+  return entries.filter(entry => entry.isFile()).length
+}
+const noQuorum = { code: 'unavailable', message: '1 of 3 drives have all records; 2 are needed to write.' }
+
+t.test('without the write quorum of the record set no body is written to another set', async t => {
+  const pools = await openPools(t, [3, 2])
+  const { backend, folder } = pools
+  await put(pools, keyIn('a'), (await write(pools, 'a')).id)
+  const before = await filesIn(folder)
+  const early = backend.createBlob(140_000, { for: keyIn('a') })
+  await early.write(Buffer.alloc(140_000))
+  failDrives(pools, [1, 2])
+  t.throws(() => backend.createBlob(140_000, { for: keyIn('a') }), noQuorum)
+  await t.rejects(early.finish(), noQuorum, 'one that was begun before is refused at its end')
+  await early.abort()
+  t.equal(await filesIn(folder), before, 'its bytes are deleted at once')
+  t.equal((await remoteReferences(pools)).length, 1)
+  await bringBack(pools)
+  await put(pools, keyIn('b'), (await write(pools, 'b')).id)
+})
+
+t.test('a body whose record is refused for want of drives is deleted when they are back', async t => {
+  const pools = await openPools(t, [3, 2])
+  const writer = pools.backend.createBlob(140_000, { for: keyIn('a') })
+  await writer.write(Buffer.alloc(140_000))
+  const { id } = await writer.finish()
+  failDrives(pools, [1, 2])
+  await t.rejects(put(pools, keyIn('a'), id), noQuorum)
+  await writer.abandon!()
+  await sleep(50)
+  t.strictSame(await remoteReferences(pools), ['a'], 'nobody can tell yet')
+  await bringBack(pools)
+  await releasesDone(pools)
+  t.strictSame(await remoteReferences(pools), [])
+})
+
+t.test('what a change in doubt referred to is deleted once it is known that the change was not made', async t => {
+  const pools = await openPools(t, [3, 2])
+  const old = await write(pools, 'a')
+  await put(pools, keyIn('a'), old.id)
+  const writer = pools.backend.createBlob(140_000, { for: keyIn('a') })
+  await writer.write(Buffer.alloc(140_000))
+  const { id } = await writer.finish()
+  const { set } = pools.opened[0]!
+  const leader = set.leader()
+  const real = leader.drive.execute
+  leader.drive.execute = (async (name: string, ...rest: [unknown]) => {
+    const result = await real.call(leader.drive, name, ...rest)
+    if (name === 'erasure.run') throw Object.assign(new Error('it fails right after the write'), { code: 'faulty' })
+    return result
+  }) as never
+  await t.rejects(put(pools, keyIn('a'), id), { code: 'unavailable' })
+  leader.drive.execute = real
+  await writer.abandon!()
+  await releasesDone(pools)
+  t.strictSame(await remoteReferences(pools), ['a'], 'the others go on without it')
+  await bringBack(pools)
+  t.equal(set.currentCount, 3)
+  await put(pools, keyIn('b'))
+  t.equal(Buffer.from((await pools.backend.get(keyIn('a')))!.value).toString(), old.id)
+  await t.resolves(readBlob(pools.backend, old), 'what it would have replaced stays')
+})
+
+t.test('what a change in doubt refers to stays if the change was made, and what it replaced is deleted', async t => {
+  const pools = await openPools(t, [3, 2])
+  const old = await write(pools, 'a')
+  await put(pools, keyIn('a'), old.id)
+  const writer = pools.backend.createBlob(140_000, { for: keyIn('a') })
+  await writer.write(Buffer.alloc(140_000, 'x'))
+  const ref = await writer.finish()
+  const { set } = pools.opened[0]!
+  const leader = set.leader()
+  const followers = set.members.filter(member => member !== leader)
+  const reals = followers.map(({ drive }) => drive.execute)
+  for (const { drive } of followers) {
+    drive.execute = () => Promise.reject(Object.assign(new Error('away'), { code: 'faulty' }))
+  }
+  await t.rejects(put(pools, keyIn('a'), ref.id), { code: 'unavailable', message: /may become visible later/ })
+  for (const [i, { drive }] of followers.entries()) drive.execute = reals[i]!
+  await writer.abandon!()
+  await sleep(50)
+  t.strictSame(await remoteReferences(pools), ['a', 'a'], 'nobody can tell yet')
+  await bringBack(pools)
+  await releasesDone(pools)
+  t.equal(Buffer.from((await pools.backend.get(keyIn('a')))!.value).toString(), ref.id)
+  t.strictSame(await remoteReferences(pools), ['a'])
+  await t.resolves(readBlob(pools.backend, ref))
+  await pools.backend.execute('contract.steps', [{ delete: keyIn('a') }])
+  await releasesDone(pools)
+  t.strictSame(await remoteReferences(pools), [])
+})
 
 t.test('an aborted blob leaves no remote reference', async t => {
   const pools = await openPools(t)

@@ -67,6 +67,7 @@ class Schedule {
           working = undefined
         })
       }
+      if (this.#random.float() < 0.01) pools.fail()
       await pools.tick()
     }
     if (this.#random.float() > 0.3) return
@@ -108,6 +109,8 @@ const totals: Totals = {
   collected: 0,
   exact: 0,
   quiet: 0,
+  decided: 0,
+  failed: 0,
   elsewhere: 0,
   cutShort: 0,
   absent: 0,

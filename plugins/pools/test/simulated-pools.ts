@@ -9,6 +9,7 @@ import type { Disk } from 'svc/plugins/drive/api'
 import { createSimulatedDrives, SimulatedDisk, SimulatedIndex, simulatedDriveConfig } from 'svc/plugins/drive/testing'
 import { createSimulatedSets, type OpenSet } from 'svc/plugins/erasure/testing'
 import type { BlobRef, StorageBackend, Transaction } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
 import { readBlob } from 'svc/plugins/storage/testing'
 import { contentOf, createSingleThread, type SeededRandom, SimulatedTime } from 'svc/testing'
 import { createBackend, type OpenPools } from '../backend.ts'
@@ -72,6 +73,10 @@ export interface Counts {
   exact: number
   /** Lives at whose end nothing was left over. */
   quiet: number
+  /** Those among them in which changes were refused, some of them in doubt. */
+  decided: number
+  /** Drives that failed while clients worked. */
+  failed: number
   elsewhere: number
 }
 
@@ -388,6 +393,21 @@ export class SimulatedPools {
     }
   }
 
+  /**
+   * A drive of the set with the records fails: commits that are under way are in doubt. The background work brings it back. Only where all
+   * blobs are in other sets: those in the record set are not tested here.
+   */
+  fail(): void {
+    const [records0, ...others] = this.open.placement.cells
+    if (records0 !== 0 || others.some(free => free === 0)) return
+    const id = this.open.sets[0]!.backend.redundant!.id
+    const records = [...this.#sets].find(({ set }) => set.document.setId === id)!
+    const working = records.set.members.filter(({ takesWrites }) => takesWrites)
+    if (working.length === 0) return
+    records.set.onLost(this.random.pick(working), storageErrors.unavailable('The drive has failed.'))
+    this.counts.failed++
+  }
+
   /** Background work of the sets, and the orphan sweep. */
   async work(): Promise<void> {
     const { signal } = new AbortController()
@@ -450,10 +470,10 @@ export class SimulatedPools {
     return readBlob(this.#backend!, blob)
   }
 
-  /** After every client was answered, none of them in doubt: only what records refer to is left. */
+  /** After every client was answered: only what records refer to is left. */
   async quiet(): Promise<void> {
     const { orphanSweep, releaser, sets } = this.open
-    if (this.#doubts > 0) return
+    if (this.#doubts > 0 && !(await this.#decide())) return
     for (let ticks = 0; ticks < 100 || releaser.count > 0; ticks++) {
       // A set without a write quorum takes no changes: it releases when it has one.
       if (ticks > 3000) return
@@ -481,6 +501,17 @@ export class SimulatedPools {
       }
     }
     this.counts.quiet++
+  }
+
+  /** Brings drives back and makes a change: then it is certain which of the changes in doubt were made. False if it cannot be made. */
+  async #decide(): Promise<boolean> {
+    const { signal } = new AbortController()
+    for (const { repairLoop } of this.#sets) await this.ticking(repairLoop.bringBack(signal), 'bringing back')
+    const acknowledged = this.counts.acknowledged
+    await this.ticking(this.#copyOnly(this.#backend!, names[0]!), 'a change')
+    if (this.counts.acknowledged === acknowledged) return false
+    this.counts.decided++
+    return true
   }
 
   /**
