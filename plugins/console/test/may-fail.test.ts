@@ -34,7 +34,7 @@ t.test('no number is said where damage was found besides', async t => {
   t.match(textOf({ redundancy: { ...without, hasFoundDamage: true } }, offline(1)), damaged)
   t.match(textOf({ redundancy: { ...without, failingRecords: 1 } }, offline(1)), damaged)
   t.match(textOf({ redundancy: { ...without, hasFoundDamage: true } }, offline(2)), /^No other drive/)
-  const spare = { spare: 1, least: 1, isMissing: true, isShared: false, isWeak: true }
+  const spare = { spare: 1, least: 1, drive: 'rebuilt', isShared: false, isWeak: true } as const
   t.match(spareText(spare), /^What was found damaged .* Wait until this one is rebuilt/)
   t.match(spareText({ ...spare, spare: 0, least: 0 }), /^No other drive/)
   t.match(
@@ -45,8 +45,11 @@ t.test('no number is said where damage was found besides', async t => {
     textOf({ redundancy: { ...without, hasFoundDamage: true } }, offline(1), 0),
     /^What was found damaged .* More drives of this set .* REDUCED_REDUNDANCY have parity/,
   )
+  const away = { ...spare, drive: 'away' } as const
+  t.match(spareText(away), /^What was found damaged in this set may need what is on this drive: bring it back as it is/)
+  t.match(spareText({ ...away, spare: 0, least: 0 }), /^No other drive .* may need what is on this drive/)
   for (const left of [1, 0]) {
-    const works = { ...spare, spare: left, least: left, isMissing: false }
+    const works = { ...spare, spare: left, least: left, drive: 'works' } as const
     t.match(spareText(works), /may need what is on this one: heal it first/, 'a drive that works')
   }
 })
@@ -68,7 +71,7 @@ t.test('no number is said where drives share a file system', async t => {
 })
 
 t.test('while a drive is replaced', async t => {
-  const spare = { spare: 1, least: 1, isMissing: true, isShared: false, isWeak: false }
+  const spare = { spare: 1, least: 1, drive: 'away', isShared: false, isWeak: false } as const
   t.match(spareText(spare), /^1 more drive of this set may fail without loss\. Wait until/)
   t.match(spareText({ ...spare, isShared: true }), `${shared} Wait until`)
   const none = spareText({ ...spare, least: 0 })

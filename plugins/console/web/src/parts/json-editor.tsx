@@ -4,7 +4,7 @@ import type { CompletionContext, CompletionResult } from '@codemirror/autocomple
 import { json } from '@codemirror/lang-json'
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
-import { EditorState } from '@codemirror/state'
+import { Annotation, EditorState } from '@codemirror/state'
 import { tags } from '@lezer/highlight'
 import { Box, InputLabel } from '@mantine/core'
 import { basicSetup, EditorView } from 'codemirror'
@@ -42,6 +42,9 @@ const highlighting = syntaxHighlighting(
 )
 
 const none: readonly Finding[] = []
+
+/** Of a text that comes from outside: nobody is told of it. */
+const isGiven = Annotation.define<boolean>()
 
 export function JsonEditor(props: JsonEditorProps) {
   const { label, value, onChange, findings = none, isReadOnly = false, leadsToFindings = false, complete } = props
@@ -81,7 +84,8 @@ export function JsonEditor(props: JsonEditorProps) {
           EditorState.readOnly.of(isReadOnly),
           EditorView.updateListener.of(update => {
             // At once: whoever presses a button right after the last key means what stands here, not what was rendered before.
-            if (update.docChanged) flushSync(() => tell.current(update.state.doc.toString()))
+            const isTyped = update.docChanged && !update.transactions.some(each => each.annotation(isGiven))
+            if (isTyped) flushSync(() => tell.current(update.state.doc.toString()))
           }),
         ],
       }),
@@ -90,6 +94,14 @@ export function JsonEditor(props: JsonEditorProps) {
     view.current = editor
     return () => editor.destroy()
   }, [id, isReadOnly])
+  // Another text than what stands here: what is stored was read again, or what was typed is discarded.
+  useEffect(() => {
+    const editor = view.current
+    const text = EditorState.create({ doc: value }).doc
+    if (editor === null || text.eq(editor.state.doc)) return
+    const changes = { from: 0, to: editor.state.doc.length, insert: text }
+    editor.dispatch({ changes, annotations: isGiven.of(true) })
+  }, [value])
   useEffect(() => {
     const editor = view.current
     if (editor === null) return

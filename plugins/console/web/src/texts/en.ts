@@ -17,7 +17,7 @@ import { settings } from './en/settings.ts'
 
 /** What the state of a set means for what is stored in it. */
 const setStates: Readonly<Record<string, string>> = {
-  degraded: 'degraded: everything can be read and written, with less redundancy',
+  degraded: 'degraded: it is read and written, with less redundancy',
   read_only: 'read-only: what is stored can be read, and nothing can be written',
   unavailable: 'unavailable: what is stored in it can be neither read nor written now',
 }

@@ -1,9 +1,9 @@
 /** All rules as text: for what is pasted, and for many rules at once. */
 import { Button, Group, Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { Problem } from '../../api/problem.ts'
-import { Conflict } from '../../parts/conflict.tsx'
+import { Conflict, isConflict } from '../../parts/conflict.tsx'
 import { Findings } from '../../parts/findings.tsx'
 import { type Finding, JsonEditor } from '../../parts/json-editor.tsx'
 import { placeOf, placeOfSyntaxError } from '../../parts/json-places.ts'
@@ -17,17 +17,34 @@ export interface LifecycleJsonProps {
   readonly rules: LifecycleRules
   /** Resolves with `declined` if they were not saved after all. */
   readonly onSave: (rules: LifecycleRules) => Promise<'declined' | undefined>
+  /** Told whether something is typed that is not saved. */
+  readonly onTyped: (isTyped: boolean) => void
   readonly onChanged: () => Promise<void>
 }
 
-export function LifecycleJson({ label, rules, onSave, onChanged }: LifecycleJsonProps) {
+export function LifecycleJson({ label, rules, onSave, onTyped, onChanged }: LifecycleJsonProps) {
   const stored = JSON.stringify(rules, undefined, 2)
   const [text, setText] = useState(stored)
+  const isTyped = text !== stored
+  useEffect(() => {
+    onTyped(isTyped)
+    return () => onTyped(false)
+  }, [isTyped, onTyped])
   const saving = useMutation({
     mutationFn: (given: string) => onSave(parsed(given)),
-    onSuccess: outcome => (outcome === 'declined' ? undefined : onChanged()),
+    async onSuccess(outcome) {
+      if (outcome === 'declined') return
+      await onChanged()
+      // Where nothing but the layout was changed it is the same document as before.
+      setText(stored)
+    },
   })
   const { error, variables = '' } = saving
+  const discard = async () => {
+    if (isConflict(error)) await onChanged()
+    setText(stored)
+    saving.reset()
+  }
   const findings = useMemo(() => findingsOf(error, variables), [error, variables])
   return (
     <Stack>
@@ -39,10 +56,15 @@ export function LifecycleJson({ label, rules, onSave, onChanged }: LifecycleJson
         <Findings findings={findings} />
       </Stack>
       <Group>
-        <Button disabled={text === stored} onClick={() => saving.mutate(text)} loading={saving.isPending}>
+        <Button disabled={!isTyped} onClick={() => saving.mutate(text)} loading={saving.isPending}>
           {texts.common.save}
         </Button>
-        <Unsaved isDirty={text !== stored} />
+        {isTyped && (
+          <Button variant="default" disabled={saving.isPending} onClick={() => void discard()}>
+            {texts.common.discardChanges}
+          </Button>
+        )}
+        <Unsaved isDirty={isTyped} />
       </Group>
     </Stack>
   )

@@ -61,6 +61,9 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
   const [open, setOpen] = useState<Open>()
   const close = () => setOpen(undefined)
   const mayChange = useRights(bucket).has('s3:PutLifecycleConfiguration')
+  /** As JSON: all rules are drawn anew with the next change of one. */
+  const [isTyped, setTyped] = useState(false)
+  const mayChangeOne = mayChange && !isTyped
   const queryClient = useQueryClient()
   const { ask, question } = useAskFirst()
   /** All rules at once, and only if they are still those that are shown. */
@@ -86,8 +89,8 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
   return (
     <Stack>
       <Group justify="space-between">
-        <Text c="dimmed">{rules.length === 0 ? words.none : words.hint}</Text>
-        {mayChange && (
+        <Text c="dimmed">{isTyped ? words.typedAsJson : rules.length === 0 ? words.none : words.hint}</Text>
+        {mayChangeOne && (
           <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setOpen({ dialog: 'add' })}>
             {words.add}
           </Button>
@@ -98,13 +101,13 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
           // biome-ignore lint/suspicious/noArrayIndexKey: rules have an order, and need no id
           key={index}
           rule={rule}
-          {...(mayChange && {
+          {...(mayChangeOne && {
             onEdit: () => setOpen({ dialog: 'edit', index }),
             onRemove: () => setOpen({ dialog: 'remove', index }),
           })}
         />
       ))}
-      {mayChange && rules.length > 0 && (
+      {mayChangeOne && rules.length > 0 && (
         <LifecyclePreview bucket={bucket} label={words.preview} rulesOf={() => rules} />
       )}
       {mayChange && (
@@ -113,7 +116,13 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
             <Accordion.Control>{words.json}</Accordion.Control>
             <Accordion.Panel>
               <Suspense>
-                <LifecycleJson label={words.json} rules={rules} onSave={save} onChanged={onChanged} />
+                <LifecycleJson
+                  label={words.json}
+                  rules={rules}
+                  onSave={save}
+                  onTyped={setTyped}
+                  onChanged={onChanged}
+                />
               </Suspense>
             </Accordion.Panel>
           </Accordion.Item>

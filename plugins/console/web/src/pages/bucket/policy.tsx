@@ -107,6 +107,8 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
       notifications.show({ color: 'teal', message: texts.common.saved })
       await queryClient.invalidateQueries({ queryKey: ['bucket-access', bucket] })
       await onChanged()
+      // Where nothing but the layout was changed it is the same document as before.
+      setText(initial)
     },
   })
   const mayDelete = useRights(bucket).has('s3:DeleteBucketPolicy')
@@ -153,7 +155,7 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
           {...(isExample && { example: texts.policies.example })}
         />
       </SentFields>
-      {document !== undefined && mayDelete && (
+      {document !== undefined && mayDelete && !isTyped && (
         <Group>
           <Button variant="light" color="red" onClick={() => setRemoving(true)}>
             {texts.bucket.removePolicy}

@@ -59,22 +59,23 @@ export interface Spare {
   readonly spare: number
   /** The same of objects with less redundancy. */
   readonly least: number
-  /** The drive that is to be replaced is away, or rebuilt. */
-  readonly isMissing: boolean
+  /** What the drive that is to be replaced does now. */
+  readonly drive: 'works' | 'away' | 'rebuilt'
   readonly isShared: boolean
   /** Some of the set is known to lack shards on other drives than those that are missing. */
   readonly isWeak: boolean
 }
 
 /** While a drive is replaced. */
-export function spareText({ spare, least, isMissing, isShared, isWeak }: Spare): string {
+export function spareText({ spare, least, drive, isShared, isWeak }: Spare): string {
   // A working one is not away yet.
-  const isOut = (count: number) => count < (isMissing ? 0 : -1)
+  const isOut = (count: number) => count < (drive === 'works' ? -1 : 0)
   if (spare < 0) return isOut(spare) ? words.outOfReach : words.needed
   const reduced = least >= 0 ? undefined : isOut(least) ? words.reducedOutOfReach : words.reducedNeeded
-  if (isWeak && (spare > 0 || !isMissing)) {
-    const text = isMissing ? words.damagedMaySpare : words.weakNeeds
-    return reduced === undefined ? text : `${reduced} ${text}`
+  if (isWeak && (drive !== 'rebuilt' || spare > 0)) {
+    const before = reduced ?? (drive === 'away' && spare === 0 ? words.maySpare(0) : undefined)
+    const text = { works: words.weakNeeds, away: words.weakNeedsAway, rebuilt: words.damagedMaySpare }[drive]
+    return before === undefined ? text : `${before} ${text}`
   }
   const maySpare = (count: number) => (count > 0 && isShared ? words.sharedMaySpare : words.maySpare(count))
   if (least === spare) return maySpare(spare)

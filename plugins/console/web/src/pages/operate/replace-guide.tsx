@@ -29,8 +29,9 @@ export function ReplaceGuide({ drive, pool, redundancy, isShared, onClose }: Rep
   const spareOf = (parity: number) => parity - offline - rebuilding - (isMissing ? 0 : 1)
   const [spare, least] = [spareOf(pool.parity), spareOf(leastParity)]
   const isWeak = isDamaged(redundancy) || (offline + rebuilding === 0 && redundancy?.isFull === false)
-  // A drive that works may have what the others lack.
-  const isNeeded = isWeak && !isMissing && pool.parity > 0
+  const does = !isMissing ? 'works' : healing ? 'rebuilt' : 'away'
+  // It may have what the others lack.
+  const isNeeded = isWeak && does !== 'rebuilt' && pool.parity > 0
   return (
     <Drawer
       opened
@@ -46,7 +47,7 @@ export function ReplaceGuide({ drive, pool, redundancy, isShared, onClose }: Rep
           <Alert color="orange">{words.alone}</Alert>
         ) : (
           <Alert color={least < 0 || isNeeded ? 'red' : least === 0 || isWeak ? 'orange' : 'blue'}>
-            {spareText({ spare, least, isMissing, isShared, isWeak })}
+            {spareText({ spare, least, drive: does, isShared, isWeak })}
             {setState === 'read_only' && ` ${words.takesNoWrites}`}
           </Alert>
         )}

@@ -3,6 +3,7 @@ import { formatCount } from '../../parts/format.ts'
 import { counted } from '../counted.ts'
 
 export const lifecycle = {
+  typedAsJson: 'Rules are being changed as JSON: save that first, or discard it.',
   none: 'No rule: nothing is deleted by itself.',
   hint: 'Rules are applied soon after they are saved, and when a day of UTC begins.',
   ofRule: (id: string, message: string) => `Of the rule ${id}, which is stored: ${message}`,

@@ -23,6 +23,8 @@ export const replacing = {
   sharedMayFail,
   damagedMayNotFail,
   damagedMaySpare: `${damagedMayNotFail} ${oneByOne}`,
+  weakNeedsAway:
+    'What was found damaged in this set may need what is on this drive: bring it back as it is, if you can, and heal before you replace it. With a new disk in its place that may be lost.',
   weakNeeds:
     'Some of this set lacks shards on other drives, and may need what is on this one: heal it first, and wait until nothing is missing.',
   reducedMayFail: (count: number) =>
