@@ -5,7 +5,7 @@
  *
  * The purge of everything and the others need no order: each is told after its change, so a copy that is fetched later is a new one, and purges
  * only forget. Until everything is purged, stale copies are those of what was given up, and of nothing else. So a failure of it never holds
- * or repeats the others: it is tried again with pauses of its own, or, where it would fail again, when there is a reason to try.
+ * or repeats the others: it is tried again with pauses of its own, long ones where it was refused, and when there is a reason to try.
  */
 import type { Clock, Logger } from 'svc/kernel'
 import type { Invalidation } from 'svc/plugins/cache/api'
@@ -27,6 +27,8 @@ const gatherMs = 1000
 const attemptMs = 1_800_000
 const retryFirstMs = 1000
 const retryMaxMs = 300_000
+/** A refusal of everything may pass, too: a token was being replaced, a firewall was wrong. */
+const refusedRetryMs = 3_600_000
 const givenUpAfterMs = 86_400_000
 /** Entries that a lane may have. */
 export const laneLimit = 100_000
@@ -92,7 +94,7 @@ export function createLane(options: LaneOptions): Lane {
     lastError: held ?? '',
     lastWidened: '',
   }
-  /** Why everything is not taken, and would not be the next time. */
+  /** Why everything was refused, at the last attempt. */
   let refused: string | undefined
   /** Failures of the purge of everything that may pass. */
   let failures = 0
@@ -170,7 +172,7 @@ export function createLane(options: LaneOptions): Lane {
     await topic.push(owed, [owedEntry], 1)
     state.failedTotal += entries
     // The reason may be one of the whole webhook, which passes: then everything is taken, too.
-    refused = undefined
+    if (refused !== undefined) resume()
     log.warn({ reason, entries }, 'purges were given up: everything is purged with the next delivery that succeeds')
   }
 
@@ -181,8 +183,7 @@ export function createLane(options: LaneOptions): Lane {
     const purges = entries.filter(isPurge)
     const young = purges.filter(({ queuedMs }) => queuedMs > clock.now() - givenUpAfterMs)
     if (young.length < purges.length) await owe('they are older than a day', purges.length - young.length)
-    const isFull = refused === undefined && (await topic.status(name)).pending >= laneLimit && (await owes())
-    if (isFull && (await isAllTaken(signal))) {
+    if ((await topic.status(name)).pending >= laneLimit && (await isSettled(signal))) {
       state.deliveredTotal += young.length
       return
     }
@@ -207,24 +208,33 @@ export function createLane(options: LaneOptions): Lane {
     state.deliveredTotal += young.length - problems.length
     if (operations.some(({ kind, isSoft }) => kind === 'all' && !isSoft)) await forgetOwed()
     if (problems.length > 0) await owe(problems[0]!, problems.length)
-    await settle(signal)
+    await isSettled(signal)
   }
 
-  /** Purges everything that is owed. Does not reject: the batch before it has been delivered. */
-  async function settle(signal: AbortSignal): Promise<void> {
-    if (refused !== undefined || cancelRetry !== undefined) return
+  /** Purges everything if it is owed, and no pause after a failure is under way. Does not reject: a batch never fails for it. */
+  async function isSettled(signal: AbortSignal): Promise<boolean> {
+    if (cancelRetry !== undefined) return false
     try {
-      if (await owes()) await isAllTaken(signal)
+      if (!(await owes())) return false
+      await purgeAll(signal)
+      return true
     } catch (error) {
-      if (isStopped) return
-      failures++
-      const delayMs = Math.min(retryFirstMs * 2 ** Math.min(failures - 1, 30), retryMaxMs)
-      log.warn({ reason: sentenceOf(error), retryInMs: delayMs }, 'everything could not be purged; it is tried again')
-      cancelRetry = clock.after(delayMs, () => {
-        cancelRetry = undefined
-        void settleSoon()
-      })
+      if (!isStopped) retryAfter(error)
+      return false
     }
+  }
+
+  function retryAfter(error: unknown): void {
+    const reason = sentenceOf(error)
+    const isRefused = isPermanent(error, 1)
+    refused = isRefused ? reason : undefined
+    if (!isRefused) failures++
+    const delayMs = isRefused ? refusedRetryMs : Math.min(retryFirstMs * 2 ** Math.min(failures - 1, 30), retryMaxMs)
+    log.warn({ reason, retryInMs: delayMs }, 'everything could not be purged; it is tried again')
+    cancelRetry = clock.after(delayMs, () => {
+      cancelRetry = undefined
+      void settleSoon()
+    })
   }
 
   /** With the next batch. */
@@ -234,19 +244,6 @@ export function createLane(options: LaneOptions): Lane {
       if (await owes()) await topic.push(name, [settlingEntry], laneLimit)
     } catch (error) {
       log.warn({ err: error }, 'a purge that is owed could not be queued')
-    }
-  }
-
-  /** False: it would be refused again. Rejects with a failure that may pass. */
-  async function isAllTaken(signal: AbortSignal): Promise<boolean> {
-    try {
-      await purgeAll(signal)
-      return true
-    } catch (error) {
-      if (!isPermanent(error, 1)) throw error
-      refused = sentenceOf(error)
-      log.warn({ reason: refused }, 'everything cannot be purged: what was given up stays so until that is changed')
-      return false
     }
   }
 

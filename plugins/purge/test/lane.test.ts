@@ -163,6 +163,30 @@ t.test('everything that is refused repeats no delivered batch, until more is giv
   await lane.stop()
 })
 
+t.test('everything that was refused is tried again after an hour, whatever else is purged', async t => {
+  let isRefused = true
+  const { lane, queues, clock, deliver, deliverSettling, sent, owe } = await setUp(call => {
+    if (isRefused && isAll(call)) throw refusal
+  })
+  const settling = () => queues.get(name)!
+  await owe()
+  await deliver()
+  isRefused = false
+  const before = settling()
+  await clock.advance(3_500_000)
+  await deliver()
+  t.same(kinds(sent), ['url', 'all', 'url'])
+  t.equal(settling(), before, 'not yet')
+  t.match(lane.state(), { lastError: refusal.message })
+  await clock.advance(100_000)
+  t.equal(settling(), before + 1)
+  await deliverSettling()
+  t.same(kinds(sent), ['url', 'all', 'url', 'all'])
+  t.notOk(queues.has(owed))
+  t.match(lane.state(), { lastError: '' })
+  await lane.stop()
+})
+
 t.test('everything that fails for now is tried again with pauses of its own', async t => {
   let isFailing = true
   const { lane, queues, clock, deliver, deliverSettling, sent, owe } = await setUp(call => {
