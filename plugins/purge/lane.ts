@@ -247,13 +247,14 @@ export function createLane(options: LaneOptions): Lane {
     }
   }
 
-  /** Waiting entries are covered by it, those that come during it are not. */
+  /** Empties a full queue, too. */
   async function purgeAll(signal: AbortSignal): Promise<void> {
-    const site = await distribution()
-    const { problems } = site === undefined ? { problems: [] } : splitByPossible([everything], site)
-    const { pending } = await topic.status(name)
-    if (pending >= laneLimit && problems.length === 0) await topic.clear(name)
     await sendNow(everything.operations, signal)
+    if ((await topic.status(name)).pending >= laneLimit) {
+      // Not before it is known that everything is taken. It does not cover what came during that call, so there is another one.
+      await topic.clear(name)
+      await sendNow(everything.operations, signal)
+    }
     await forgetOwed()
   }
 

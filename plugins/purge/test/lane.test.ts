@@ -96,18 +96,19 @@ t.test('what is owed is settled by a purge of everything', async t => {
 t.test('what finds no room while everything is purged is still owed', async t => {
   const { lane, queues, deliver, sent, owe } = await setUp((call, waiting) => {
     // Changes go on during the call, and fill the queue: the last of them is given up, and owed.
-    if ((call as unknown as { kind: string }).kind !== 'all' || waiting.get('filled') === 1) return
-    waiting.set('filled', 1)
+    const filled = waiting.get('filled') ?? 0
+    if ((call as unknown as { kind: string }).kind !== 'all' || filled === 2) return
+    waiting.set('filled', filled + 1)
     waiting.set(name, laneLimit)
     waiting.set(owed, 1)
   })
   await owe()
   await deliver()
-  t.same(kinds(sent).filter(kind => kind === 'all').length, 1)
+  t.same(kinds(sent), ['url', 'all', 'all'], 'what came during the first one is covered by the second one')
   t.equal(queues.get(owed), 1, 'the call began before it was given up')
   await deliver()
   t.notOk(queues.has(owed), 'and the next one settles it')
-  t.equal(kinds(sent).filter(kind => kind === 'all').length, 2)
+  t.same(kinds(sent).slice(3), ['all', 'all'])
   t.notOk(queues.has(name), 'what waits is covered by it')
   await lane.stop()
 })
@@ -219,5 +220,26 @@ t.test('a full queue is sent as it is where everything cannot be purged', async 
   await deliver()
   t.same(kinds(sent), ['url'])
   t.equal(queues.get(name), laneLimit, 'nothing that waits is dropped')
+  await lane.stop()
+})
+
+t.test('a full queue is emptied only where everything is taken', async t => {
+  let isRefused = true
+  const { lane, queues, deliver, sent, owe } = await setUp(call => {
+    if (isRefused && isAll(call)) throw refusal
+  })
+  queues.set(name, laneLimit)
+  await owe()
+  await deliver()
+  t.same(kinds(sent), ['all', 'url'], 'what waits is sent as it is')
+  t.equal(queues.get(name), laneLimit)
+  t.equal(queues.get(owed), 1)
+  t.match(lane.state(), { deliveredTotal: 1, lastError: refusal.message })
+  isRefused = false
+  await lane.sendNow([], new AbortController().signal)
+  await deliver()
+  t.same(kinds(sent).slice(2), ['all', 'all'])
+  t.notOk(queues.has(name))
+  t.notOk(queues.has(owed))
   await lane.stop()
 })
