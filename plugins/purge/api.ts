@@ -56,7 +56,7 @@ export interface PurgeCall {
   readonly summary: string
   /** Takes from the second budget of the kind. */
   readonly isSlow?: boolean
-  /** Why the settings do not allow it, as a sentence for operators. It is not sent: what it would purge is given up, the other calls are made. */
+  /** Why the settings do not allow it, as a sentence for operators. It is not sent: what it would purge is given up, the other calls are made. A refusal by `send` gives up the whole batch. */
   readonly problem?: string
   readonly data: unknown
 }
