@@ -4,8 +4,9 @@
  * What was given up is owed: an entry in a queue of its own, so that it survives a restart, until a purge of everything has been taken.
  *
  * The purge of everything and the others need no order: each is told after its change, so a copy that is fetched later is a new one, and purges
- * only forget. Until everything is purged, stale copies are those of what was given up, and of nothing else. So a failure of it never holds
- * or repeats the others: it is tried again with pauses of its own, long ones where it was refused, and when there is a reason to try.
+ * only forget. Until everything is purged, stale copies are those of what was given up, and of nothing else. So a failure of it never
+ * repeats the others, and holds them only as long as the cache in front asks for: it is tried again with pauses of its own, long ones where it
+ * was refused, and when there is a reason to try.
  */
 import type { Clock, Logger } from 'svc/kernel'
 import type { Invalidation } from 'svc/plugins/cache/api'
@@ -183,7 +184,9 @@ export function createLane(options: LaneOptions): Lane {
     const purges = entries.filter(isPurge)
     const young = purges.filter(({ queuedMs }) => queuedMs > clock.now() - givenUpAfterMs)
     if (young.length < purges.length) await owe('they are older than a day', purges.length - young.length)
-    if ((await topic.status(name)).pending >= laneLimit && (await isSettled(signal))) {
+    // Before the calls of the batch, which it covers: after them it could use up the time of the attempt, and they would be repeated.
+    const isDue = purges.length < entries.length || (await topic.status(name)).pending >= laneLimit
+    if (isDue && (await isSettled(signal))) {
       state.deliveredTotal += young.length
       return
     }
@@ -208,7 +211,7 @@ export function createLane(options: LaneOptions): Lane {
     state.deliveredTotal += young.length - problems.length
     if (operations.some(({ kind, isSoft }) => kind === 'all' && !isSoft)) await forgetOwed()
     if (problems.length > 0) await owe(problems[0]!, problems.length)
-    await isSettled(signal)
+    if (cancelRetry === undefined) await settleSoon()
   }
 
   /** Purges everything if it is owed, and no pause after a failure is under way. Does not reject: a batch never fails for it. */

@@ -79,22 +79,37 @@ async function setUp(
   }
   /** What the lane puts into its queue to settle what is owed. */
   const deliverSettling = () => deliverEntries([{ key: '', payload: Buffer.alloc(0), queuedMs: clock.now() }])
-  return { lane, queues, clock, deliver, deliverSettling, sent, owe: () => topic.push(owed, [owedEntry], 1) }
+  return {
+    lane,
+    queues,
+    clock,
+    deliver,
+    deliverEntries,
+    deliverSettling,
+    sent,
+    owe: () => topic.push(owed, [owedEntry], 1),
+  }
 }
 
 const kinds = (sent: readonly PurgeCall[]) => sent.map(call => (call as unknown as { kind: string }).kind)
 
 t.test('what is owed is settled by a purge of everything', async t => {
-  const { lane, queues, deliver, sent, owe } = await setUp(() => {})
+  const { lane, queues, deliver, deliverSettling, sent, owe } = await setUp(() => {})
   await owe()
+  const before = queues.get(name)!
   await deliver()
-  t.equal(kinds(sent).at(-1), 'all')
+  t.same(kinds(sent), ['url'])
+  t.equal(queues.get(name), before + 1, 'with a batch after it')
+  await deliverSettling()
+  t.same(kinds(sent), ['url', 'all'])
   t.notOk(queues.has(owed))
+  await deliver()
+  t.equal(queues.get(name), before + 1, 'nothing is owed any more')
   await lane.stop()
 })
 
 t.test('what finds no room while everything is purged is still owed', async t => {
-  const { lane, queues, deliver, sent, owe } = await setUp((call, waiting) => {
+  const { lane, queues, deliver, deliverSettling, sent, owe } = await setUp((call, waiting) => {
     // Changes go on during the call, and fill the queue: the last of them is given up, and owed.
     const filled = waiting.get('filled') ?? 0
     if ((call as unknown as { kind: string }).kind !== 'all' || filled === 2) return
@@ -104,6 +119,7 @@ t.test('what finds no room while everything is purged is still owed', async t =>
   })
   await owe()
   await deliver()
+  await deliverSettling()
   t.same(kinds(sent), ['url', 'all', 'all'], 'what came during the first one is covered by the second one')
   t.equal(queues.get(owed), 1, 'the call began before it was given up')
   await deliver()
@@ -128,10 +144,12 @@ t.test(
     )
     await deliver(invalidation, prefix, { ...invalidation, items: ['/b'] })
     t.same(kinds(sent), ['url', 'url'], 'the others of the batch are sent')
+    await deliverSettling()
     t.match(lane.state(), { deliveredTotal: 2, failedTotal: 1, lastError: problem })
     await deliver()
     await deliver({ ...invalidation, kind: 'all', items: [] }, { ...invalidation, items: ['/c'] })
     t.same(kinds(sent), ['url', 'url', 'url', 'url'], 'what is not possible covers nothing')
+    await deliverSettling()
     t.match(lane.state(), { isOnline: true, deliveredTotal: 4, failedTotal: 2, lastError: problem })
     t.equal(queues.get(owed), 1, 'it is still shown')
     isSet = true
@@ -149,11 +167,13 @@ t.test(
 
 t.test('everything that is refused repeats no delivered batch, until more is given up', async t => {
   let isRefused = true
-  const { lane, queues, deliver, sent, owe } = await setUp(call => {
+  const { lane, queues, deliver, deliverSettling, sent, owe } = await setUp(call => {
     if (isRefused && isAll(call)) throw refusal
   })
   await owe()
-  for (let batch = 0; batch < 3; batch++) await deliver()
+  await deliver()
+  await deliverSettling()
+  for (let batch = 0; batch < 2; batch++) await deliver()
   t.same(kinds(sent), ['url', 'all', 'url', 'url'])
   t.match(lane.state(), { isOnline: true, deliveredTotal: 3, lastError: refusal.message })
   t.equal(queues.get(owed), 1)
@@ -172,6 +192,7 @@ t.test('everything that was refused is tried again after an hour, whatever else 
   const settling = () => queues.get(name)!
   await owe()
   await deliver()
+  await deliverSettling()
   isRefused = false
   const before = settling()
   await clock.advance(3_500_000)
@@ -195,6 +216,7 @@ t.test('everything that fails for now is tried again with pauses of its own', as
   })
   await owe()
   await deliver()
+  await deliverSettling()
   t.match(lane.state(), { isOnline: false, deliveredTotal: 1, lastError: 'busy' })
   // The pause after the batch is as long as the first one, so this is the second failure.
   await deliverSettling()
@@ -240,6 +262,26 @@ t.test('a full queue is emptied only where everything is taken', async t => {
   await deliver()
   t.same(kinds(sent).slice(2), ['all', 'all'])
   t.notOk(queues.has(name))
+  t.notOk(queues.has(owed))
+  await lane.stop()
+})
+
+t.test('everything is purged before the calls of its batch: it covers them, or they go on without it', async t => {
+  let isFailing = true
+  const { lane, queues, clock, deliverEntries, sent, owe } = await setUp(call => {
+    if (isFailing && isAll(call)) throw new CallFailure('busy')
+  })
+  const settling = { key: '', payload: Buffer.alloc(0), queuedMs: clock.now() }
+  const purge = { ...settling, payload: Buffer.from(JSON.stringify(invalidation)) }
+  await owe()
+  await deliverEntries([purge, settling])
+  t.same(kinds(sent), ['all', 'url'])
+  t.match(lane.state(), { isOnline: true, deliveredTotal: 1 })
+  isFailing = false
+  await clock.advance(2000)
+  await deliverEntries([settling, purge])
+  t.same(kinds(sent).slice(2), ['all'])
+  t.match(lane.state(), { deliveredTotal: 2 })
   t.notOk(queues.has(owed))
   await lane.stop()
 })
