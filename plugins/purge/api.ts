@@ -5,7 +5,8 @@
  *
  * 1. A change of an object and its invalidation are durable together, or not at all.
  * 2. A webhook is never told less than was asked for. What its kind cannot express is widened, and its status says so.
- * 3. What was given up is made good: the next delivery that succeeds is followed by a purge of everything. Where that fails, nothing else waits for it.
+ * 3. What was given up is made good: the next delivery that succeeds is followed by a purge of everything, which is tried until it was taken. Where it
+ *    fails, the others go on.
  * 4. Requests go to public addresses, and to networks in `SVC_CACHE_WEBHOOK_ALLOW`. Redirects are not followed.
  * 5. No secret of a webhook is in an answer, an error or the log.
  */
@@ -136,7 +137,7 @@ export interface WebhookStatus {
   readonly lastError: string
   /** The operations that the last delivery widened; empty if none. */
   readonly lastWidened: string
-  /** Something was given up: everything is purged as soon as a delivery succeeds. Where that is refused, `lastError` says why. */
+  /** Something was given up, and everything was not purged since. Where that is refused, `lastError` says why. */
   readonly owesAll: boolean
 }
 

@@ -174,7 +174,7 @@ export function createLane(options: LaneOptions): Lane {
     state.failedTotal += entries
     // The reason may be one of the whole webhook, which passes: then everything is taken, too.
     if (refused !== undefined) resume()
-    log.warn({ reason, entries }, 'purges were given up: everything is purged with the next delivery that succeeds')
+    log.warn({ reason, entries }, 'purges were given up: everything has to be purged')
   }
 
   /** Delivers one batch. Rejects if it must be tried again. */

@@ -22,7 +22,10 @@ const WebhookStatus = Type.Object(
     lastSuccessAt: Type.Optional(Time),
     lastError: Type.String({ description: 'Of the last call, or why everything is refused while owesAll.' }),
     lastWidened: Type.String({ description: 'What was last purged as more than was asked for; empty: nothing.' }),
-    owesAll: Type.Boolean({ description: 'Purges were given up: everything is purged when a delivery succeeds.' }),
+    owesAll: Type.Boolean({
+      description:
+        'Purges were given up, and everything was not purged since. It follows the next delivery; where it is refused it is tried again.',
+    }),
   },
   { $id: 'WebhookStatus' },
 )
