@@ -70,6 +70,7 @@ export interface LaneOptions {
   readonly topic: QueueTopic
   readonly clock: Clock
   readonly log: Logger
+  /** For each call that was made. */
   count(result: 'success' | 'failure'): void
 }
 
@@ -108,7 +109,6 @@ export function createLane(options: LaneOptions): Lane {
     await bucket.take(signal)
     state.lastAttemptMs = clock.now()
     try {
-      if (held !== undefined) throw new Error(held)
       await webhook.send(call, signal)
       count('success')
     } catch (error) {
@@ -127,15 +127,13 @@ export function createLane(options: LaneOptions): Lane {
   async function sendNow(operations: readonly PurgeOperation[], signal: AbortSignal, widened: readonly string[] = []) {
     const site = await distribution()
     if (site === undefined) return
+    if (held !== undefined) throw new Error(held)
     // Those of a test are of the document that was stored when it was asked for: its domains may have been others.
     if (domains.length > 0 && operations.some(each => 'host' in each && !isAt(domains, each.host)))
       throw new Error('The domains of the webhook have changed: try again.')
     const plan = webhook.plan(reduceOperations(operations), placesOf(site))
     const problem = problemOf(plan)
-    if (problem !== undefined) {
-      count('failure')
-      throw new CallFailure(problem, { isPermanent: true })
-    }
+    if (problem !== undefined) throw new CallFailure(problem, { isPermanent: true })
     state.lastWidened = [...widened, ...plan.widened].slice(0, 5).join('; ')
     for (const call of plan.calls) await sendCall(call, signal)
   }

@@ -20,6 +20,7 @@ const invalidation = {
 async function setUp(
   onCall: (call: PurgeCall, queues: Map<string, number>) => void,
   problemOf: (kind: PurgeOperation['kind']) => string | undefined = () => undefined,
+  held?: string,
 ) {
   const queues = new Map<string, number>([[name, 1]])
   let send: ((entries: readonly never[], signal: AbortSignal) => Promise<void>) | undefined
@@ -35,6 +36,7 @@ async function setUp(
     },
   } as unknown as QueueTopic
   const sent: PurgeCall[] = []
+  const counted: string[] = []
   const site = { id: 'site', aliases: ['www.example.test'], defaultBehavior: {}, behaviors: [], origin: {} }
   const clock = createFakeClock()
   const lane = createLane({
@@ -52,6 +54,7 @@ async function setUp(
       close: async () => {},
     } as never,
     lastStatus: () => 200,
+    held,
     limits: { batchMax: 100, perSecond: 1000, burst: 1000 } as never,
     domains: [],
     distribution: async () => site as never,
@@ -59,7 +62,7 @@ async function setUp(
     topic,
     clock,
     log: { warn() {} } as never,
-    count() {},
+    count: result => void counted.push(result),
   })
   const deliver = async (...asked: readonly object[]) => {
     const given = asked.length === 0 ? [invalidation] : asked
@@ -87,6 +90,7 @@ async function setUp(
     deliverEntries,
     deliverSettling,
     sent,
+    counted,
     owe: () => topic.push(owed, [owedEntry], 1),
   }
 }
@@ -284,4 +288,31 @@ t.test('everything is purged before the calls of its batch: it covers them, or t
   t.match(lane.state(), { deliveredTotal: 2 })
   t.notOk(queues.has(owed))
   await lane.stop()
+})
+
+t.test('only calls that were made are counted', async t => {
+  const url = { kind: 'url', host: 'www.example.test', path: '/', isSoft: false } as const
+  const { signal } = new AbortController()
+  const possible = await setUp(
+    call => {
+      if (kinds([call])[0] === 'tag') throw refusal
+    },
+    kind => (kind === 'all' ? 'set the code' : undefined),
+  )
+  await possible.lane.sendNow([url], signal)
+  await t.rejects(possible.lane.sendNow([{ kind: 'all', isSoft: false }], signal), { message: 'set the code' })
+  await t.rejects(possible.lane.sendNow([{ kind: 'tag', tag: 'a', isSoft: false }], signal), refusal)
+  t.same(possible.counted, ['success', 'failure'])
+  await possible.lane.stop()
+
+  const waiting = await setUp(
+    () => {},
+    () => undefined,
+    'Set domains.',
+  )
+  await t.rejects(waiting.lane.sendNow([url], signal), { message: 'Set domains.' })
+  await t.rejects(waiting.deliver(), { message: 'Set domains.' }, 'it waits')
+  t.same(waiting.counted, [])
+  t.match(waiting.lane.state(), { isOnline: false, lastError: 'Set domains.', lastAttemptMs: undefined })
+  await waiting.lane.stop()
 })
