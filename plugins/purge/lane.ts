@@ -19,7 +19,7 @@ import { createTokenBucket, pause } from './bucket.ts'
 import { CallFailure } from './call-failure.ts'
 import { type Expansion, expand, isAt } from './expand.ts'
 import type { IsTold } from './naming.ts'
-import { reduceOperations } from './reduce.ts'
+import { coverOf, reduceOperations } from './reduce.ts'
 
 const batchMax = 1000
 /** How long entries are gathered for the next batch. */
@@ -153,14 +153,16 @@ export function createLane(options: LaneOptions): Lane {
     const problemWith = (operations: readonly PurgeOperation[]) => problemOf(webhook.plan(operations, places))
     const all = expansions.flatMap(({ operations }) => operations)
     if (problemWith(reduceOperations(all)) === undefined) return { possible: expansions, problems: [] }
-    // What cannot be purged covers nothing: each operation is asked for alone.
-    const problems: string[] = []
-    const possible = expansions.map(({ operations, widened }): Expansion => {
-      const found = operations.map(operation => problemWith([operation]))
-      const first = found.find(problem => problem !== undefined)
-      if (first === undefined) return { operations, widened }
-      problems.push(first)
-      return { operations: operations.filter((_, index) => found[index] === undefined), widened: [] }
+    // What cannot be purged covers nothing: each operation is asked for alone. It is missing where no other one covers it.
+    const problemBy = new Map(all.map(operation => [operation, problemWith([operation])]))
+    const isPossible = (operation: PurgeOperation) => problemBy.get(operation) === undefined
+    const isCovered = coverOf(all.filter(isPossible))
+    const possible = expansions.map(
+      ({ operations, widened }): Expansion => ({ operations: operations.filter(isPossible), widened }),
+    )
+    const problems = expansions.flatMap(({ operations }) => {
+      const missing = operations.find(operation => !isPossible(operation) && !isCovered(operation))
+      return missing === undefined ? [] : [problemBy.get(missing)!]
     })
     return { possible, problems }
   }

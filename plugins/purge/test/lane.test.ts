@@ -316,3 +316,22 @@ t.test('only calls that were made are counted', async t => {
   t.match(waiting.lane.state(), { isOnline: false, lastError: 'Set domains.', lastAttemptMs: undefined })
   await waiting.lane.stop()
 })
+
+t.test('what is not possible is not given up where something possible of its batch covers it', async t => {
+  const glob = { ...invalidation, kind: 'glob', items: ['/img/*.png'] }
+  const { lane, queues, deliver, sent } = await setUp(
+    () => {},
+    kind => (kind === 'pattern' || kind === 'tag' ? 'set the code' : undefined),
+  )
+  const tag = { ...invalidation, kind: 'tag', items: ['a'] }
+  await deliver(glob, prefix, tag)
+  t.same(kinds(sent), ['prefix'])
+  t.match(lane.state(), { deliveredTotal: 2, failedTotal: 1 }, 'only the tag')
+  queues.delete(owed)
+  await deliver({ ...glob, items: ['/img/*.png', '/img/b*'] }, prefix, glob)
+  t.notOk(queues.has(owed))
+  await deliver({ ...glob, items: ['/other/*.png'] }, { ...prefix, isSoft: true }, glob)
+  t.match(lane.state(), { deliveredTotal: 6, failedTotal: 3 }, 'a soft purge covers no hard one')
+  t.equal(queues.get(owed), 1)
+  await lane.stop()
+})
