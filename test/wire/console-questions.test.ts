@@ -338,6 +338,14 @@ if (withoutBrowser !== false) {
     await page.getByText('removed after 5 days').waitFor()
     await admin.call('PUT', '/buckets/site/lifecycle', rules(6))
     await page.getByRole('button', { name: 'All rules as JSON' }).click()
+    // What is typed is not lost by a change of one rule.
+    await retype(page.locator('.cm-content'), '[ ]')
+    await page.getByText('Rules are being changed as JSON').waitFor()
+    for (const name of ['Edit rule uploads', 'Remove rule uploads', 'Add rule'])
+      t.equal(await page.getByRole('button', { name }).count(), 0, name)
+    await page.getByRole('button', { name: 'Discard' }).click()
+    await page.getByRole('button', { name: 'Edit rule uploads' }).waitFor()
+    await page.locator('.cm-content').getByText('daysAfterInitiation').waitFor()
     await page.locator('.cm-content').click()
     await page.keyboard.press('ControlOrMeta+A')
     await page.keyboard.press('Delete')
@@ -356,6 +364,15 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Remove policy' }).click()
     await page.getByRole('dialog').getByText('Every statement of the policy goes.').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    const discard = async () => {
+      await page.getByRole('button', { name: 'Discard' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
+    }
+    await retype(page.locator('.cm-content'), JSON.stringify(policy('typed')))
+    t.equal(await page.getByRole('button', { name: 'Remove policy' }).count(), 0, 'that would take what is typed along')
+    await discard()
+    await page.locator('.cm-content').getByText('"first"').waitFor()
+    await page.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' })
     await admin.call('PUT', '/buckets/site/policy', policy('second'))
     await page.locator('.cm-content').click()
     await page.keyboard.press('ControlOrMeta+End')
@@ -364,11 +381,40 @@ if (withoutBrowser !== false) {
     await page.getByText('Somebody else has changed it').waitFor()
     t.match(await admin.call('GET', '/buckets/site/policy'), policy('second'))
     // Discarded, it is what is stored now, and not what it was.
-    await page.getByRole('button', { name: 'Discard' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
+    await discard()
     await page.getByText('"second"').waitFor()
     await page.getByText('Somebody else has changed it').waitFor({ state: 'detached' })
+    // The same document in another layout.
+    await page.locator('.cm-content').click()
+    await page.keyboard.press('ControlOrMeta+End')
+    await page.keyboard.insertText(' ')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' })
     await admin.call('DELETE', '/buckets/site/policy')
+    t.same(flaws, [])
+  })
+
+  t.test('a policy that somebody else has stored is what the editor shows once it is loaded', async t => {
+    const policy = (Action: string) => ({
+      Version: '2012-10-17',
+      Statement: [{ Effect: 'Allow', Action, Resource: 'arn:aws:s3:::site/*' }],
+    })
+    const stored = async () => (await admin.call('GET', '/policies/team')).document.Statement[0].Action
+    await admin.call('PUT', '/policies/team', { document: policy('s3:GetObject') })
+    const { page, flaws } = await browser.open(t, {}, /412 PUT/)
+    await signIn(page, '/policies')
+    await page.getByRole('button', { name: 'team', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await retype(dialog.locator('.cm-content'), JSON.stringify(policy('s3:PutObject')))
+    await admin.call('PUT', '/policies/team', { document: policy('s3:DeleteObject') })
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByRole('button', { name: 'Load what is stored now' }).click()
+    await dialog.locator('.cm-content').getByText('s3:DeleteObject').waitFor()
+    t.match(await stored(), /DeleteObject/)
+    await retype(dialog.locator('.cm-content'), JSON.stringify(policy('s3:ListBucket')).replace('/*', ''))
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    t.match(await stored(), /ListBucket/, 'what is seen is what is replaced')
     t.same(flaws, [])
   })
 
