@@ -10,9 +10,12 @@ import { placeOf, placeOfSyntaxError } from '../../parts/json-places.ts'
 import { SentFields } from '../../parts/sent-fields.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
+import { lifecycleTexts } from '../../texts/lifecycle.ts'
 import type { LifecycleRules } from './lifecycle.tsx'
+import { LifecyclePreview } from './lifecycle-preview.tsx'
 
 export interface LifecycleJsonProps {
+  readonly bucket: string
   readonly label: string
   readonly rules: LifecycleRules
   /** Resolves with `declined` if they were not saved after all. */
@@ -22,7 +25,7 @@ export interface LifecycleJsonProps {
   readonly onChanged: () => Promise<void>
 }
 
-export function LifecycleJson({ label, rules, onSave, onTyped, onChanged }: LifecycleJsonProps) {
+export function LifecycleJson({ bucket, label, rules, onSave, onTyped, onChanged }: LifecycleJsonProps) {
   const stored = JSON.stringify(rules, undefined, 2)
   const [text, setText] = useState(stored)
   const isTyped = text !== stored
@@ -66,6 +69,15 @@ export function LifecycleJson({ label, rules, onSave, onTyped, onChanged }: Life
         )}
         <Unsaved isDirty={isTyped} />
       </Group>
+      {isTyped && (
+        <LifecyclePreview
+          key={text}
+          bucket={bucket}
+          label={lifecycleTexts.preview}
+          rulesOf={() => parsed(text)}
+          isDraft
+        />
+      )}
     </Stack>
   )
 }

@@ -117,6 +117,7 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
             <Accordion.Panel>
               <Suspense>
                 <LifecycleJson
+                  bucket={bucket}
                   label={words.json}
                   rules={rules}
                   onSave={save}

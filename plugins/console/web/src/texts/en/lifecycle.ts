@@ -52,7 +52,7 @@ export const lifecycle = {
   expires: (days: number) => `are deleted ${counted(days, 'day')} after they were made`,
   expiresOn: (date: string) => `are deleted on ${date}, and each day from then on, those that are stored later as well`,
   expiredOn: (date: string) =>
-    `are deleted at the next midnight (UTC), because ${date} is over, and each day from then on, those that are stored later as well`,
+    `are deleted at once, because ${date} is over; those that were stored today, or are stored later, at the midnight (UTC) after`,
   lonelyMarkers: 'delete markers that no version is left below are removed',
   noncurrent: (days: number, kept: number) =>
     `old versions are deleted ${counted(days, 'day')} after they were replaced${kept === 0 ? '' : `, but for the last ${formatCount(kept)}`}`,
