@@ -343,6 +343,20 @@ if (withoutBrowser !== false) {
     await page.getByText('Rules are being changed as JSON').waitFor()
     for (const name of ['Edit rule uploads', 'Remove rule uploads', 'Add rule'])
       t.equal(await page.getByRole('button', { name }).count(), 0, name)
+    await page.getByRole('button', { name: 'Discard' }).click()
+    await page.getByRole('button', { name: 'Edit rule uploads' }).waitFor()
+    await page.locator('.cm-content').getByText('daysAfterInitiation').waitFor()
+    await page.locator('.cm-content').click()
+    await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.press('Delete')
+    await page.keyboard.insertText('[]')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Somebody else has changed it').waitFor()
+    await page.getByRole('button', { name: 'Load what is stored now' }).click()
+    await page.getByText('removed after 6 days').waitFor()
+
+    // A date that is over.
+    await page.getByRole('button', { name: 'All rules as JSON' }).click()
     const old = { id: 'old', enabled: true, filter: {}, expiration: { date: '2020-01-01T00:00:00Z' } }
     await admin.call('POST', '/buckets/site/objects/upload?key=of-today', 'x')
     await retype(page.locator('.cm-content'), JSON.stringify([old]))
@@ -358,15 +372,6 @@ if (withoutBrowser !== false) {
     await deletion.waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Discard' }).click()
     await page.getByRole('button', { name: 'Edit rule uploads' }).waitFor()
-    await page.locator('.cm-content').getByText('daysAfterInitiation').waitFor()
-    await page.locator('.cm-content').click()
-    await page.keyboard.press('ControlOrMeta+A')
-    await page.keyboard.press('Delete')
-    await page.keyboard.insertText('[]')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Somebody else has changed it').waitFor()
-    await page.getByRole('button', { name: 'Load what is stored now' }).click()
-    await page.getByText('removed after 6 days').waitFor()
 
     const statement = { Effect: 'Deny', Principal: '*', Action: 's3:DeleteObject', Resource: 'arn:aws:s3:::site/*' }
     const policy = (Sid: string) => ({ Version: '2012-10-17', Statement: [{ Sid, ...statement }] })
