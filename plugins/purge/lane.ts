@@ -104,12 +104,15 @@ export function createLane(options: LaneOptions): Lane {
   let cancelRetry: (() => void) | undefined
   let isStopped = false
 
-  async function sendCall(call: PurgeCall, signal: AbortSignal): Promise<void> {
+  /** The status of the answer. */
+  async function sendCall(call: PurgeCall, signal: AbortSignal): Promise<number> {
     if (call.isSlow && slowBucket !== undefined) await slowBucket.take(signal)
     await bucket.take(signal)
+    let status: number
     state.lastAttemptMs = clock.now()
     try {
       await webhook.send(call, signal)
+      status = lastStatus()
       count('success')
     } catch (error) {
       count('failure')
@@ -122,11 +125,12 @@ export function createLane(options: LaneOptions): Lane {
     state.isOnline = true
     state.lastError = ''
     state.lastSuccessMs = clock.now()
+    return status
   }
 
   async function sendNow(operations: readonly PurgeOperation[], signal: AbortSignal, widened: readonly string[] = []) {
     const site = await distribution()
-    if (site === undefined) return
+    if (site === undefined) return 0
     if (held !== undefined) throw new Error(held)
     // Those of a test are of the document that was stored when it was asked for: its domains may have been others.
     if (domains.length > 0 && operations.some(each => 'host' in each && !isAt(domains, each.host)))
@@ -135,7 +139,9 @@ export function createLane(options: LaneOptions): Lane {
     const problem = problemOf(plan)
     if (problem !== undefined) throw new CallFailure(problem, { isPermanent: true })
     state.lastWidened = [...widened, ...plan.widened].slice(0, 5).join('; ')
-    for (const call of plan.calls) await sendCall(call, signal)
+    let status = 0
+    for (const call of plan.calls) status = await sendCall(call, signal)
+    return status
   }
 
   function placesOf(site: Distribution): PurgeSite {
@@ -206,11 +212,17 @@ export function createLane(options: LaneOptions): Lane {
       }
     } catch (error) {
       if (!isPermanent(error, purges.length)) throw error
-      return owe(sentenceOf(error), young.length)
+      const before = refused
+      await owe(sentenceOf(error), young.length)
+      // Now it would be refused as well. A batch that is taken ends this pause, unless everything itself was refused.
+      if (cancelRetry === undefined) settleAfter(refusedRetryMs)
+      refused = before
+      return
     }
     state.deliveredTotal += young.length - problems.length
     if (operations.some(({ kind, isSoft }) => kind === 'all' && !isSoft)) await forgetOwed()
     if (problems.length > 0) await owe(problems[0]!, problems.length)
+    if (refused === undefined && failures === 0) resume()
     if (cancelRetry === undefined) await settleSoon()
   }
 
@@ -234,6 +246,10 @@ export function createLane(options: LaneOptions): Lane {
     if (!isRefused) failures++
     const delayMs = isRefused ? refusedRetryMs : Math.min(retryFirstMs * 2 ** Math.min(failures - 1, 30), retryMaxMs)
     log.warn({ reason, retryInMs: delayMs }, 'everything could not be purged; it is tried again')
+    settleAfter(delayMs)
+  }
+
+  function settleAfter(delayMs: number): void {
     cancelRetry = clock.after(delayMs, () => {
       cancelRetry = undefined
       void settleSoon()
@@ -297,8 +313,7 @@ export function createLane(options: LaneOptions): Lane {
     name,
     state: () => ({ ...state, lastError: state.lastError || (refused ?? '') }),
     async sendNow(operations, signal) {
-      await sendNow(operations, signal)
-      const status = lastStatus()
+      const status = await sendNow(operations, signal)
       resume()
       await settleSoon()
       return status

@@ -213,6 +213,36 @@ t.test('everything that was refused is tried again after an hour, whatever else 
   await lane.stop()
 })
 
+t.test('a batch that is refused does not end the attempts to purge everything', async t => {
+  let isRefused = true
+  const { lane, queues, clock, deliver, deliverSettling, sent, owe } = await setUp(() => {
+    if (isRefused) throw refusal
+  })
+  // Everything, then a batch, and nothing more for a while.
+  await owe()
+  await deliverSettling()
+  await deliver()
+  t.same(kinds(sent), ['all', 'url'])
+  isRefused = false
+  let before = queues.get(name)!
+  await clock.advance(3_600_000)
+  t.equal(queues.get(name), before + 1, 'tried again after an hour')
+  await deliverSettling()
+  t.notOk(queues.has(owed))
+
+  // A batch alone: the next one that is taken is followed by everything.
+  isRefused = true
+  await deliver()
+  isRefused = false
+  before = queues.get(name)!
+  await deliver()
+  t.equal(queues.get(name), before + 1)
+  await deliverSettling()
+  t.same(kinds(sent), ['all', 'url', 'all', 'url', 'url', 'all'])
+  t.notOk(queues.has(owed))
+  await lane.stop()
+})
+
 t.test('everything that fails for now is tried again with pauses of its own', async t => {
   let isFailing = true
   const { lane, queues, clock, deliver, deliverSettling, sent, owe } = await setUp(call => {
