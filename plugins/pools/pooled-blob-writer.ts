@@ -45,9 +45,11 @@ export class PooledBlobWriter implements BlobWriter {
   }
 
   async finish(): Promise<BlobRef> {
+    // No record can refer to it now. Without a remote reference, `abort` deletes what is written, finished or not.
+    const { records } = this.#options
+    records.requireQuorum()
     const { size, check } = await this.#writer.finish().catch(this.#fail)
-    // Without a remote reference, `abort` deletes the blob at once.
-    this.#options.records.requireQuorum()
+    records.requireQuorum()
     try {
       this.#hasRemoteReference = true
       const { backend, options } = this.#options
@@ -65,7 +67,7 @@ export class PooledBlobWriter implements BlobWriter {
     return this.#aborting
   }
 
-  /** Of its remote references, those that a commit in doubt used are not fresh any more: only the others are dropped here. */
+  /** Its references that no commit used are fresh, and are dropped here: those of a commit that ran are resolved when its outcome is known. */
   abandon(): Promise<void> {
     return this.abort()
   }

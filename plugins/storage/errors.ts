@@ -12,9 +12,9 @@ export const storageErrors = defineErrors({
 })
 
 /**
- * Whether a change that `execute` rejected with this error may have been made all the same, and may be found after the next
- * start: a drive failed, or stopped answering, after the write. Files that the change refers to must not be deleted then. After
- * any other error the change was not made.
+ * Whether a change that `execute` rejected with this error may have been made all the same, and may be found later, after the next
+ * start at the latest: a drive failed, or stopped answering, after the write. Files that the change refers to must not be deleted then,
+ * but by the backend, once it knows (`BlobWriter.abandon`). After any other error the change was not made.
  */
 export function isInDoubt(error: unknown): boolean {
   return !isCatalogError(error) || error.code === 'faulty' || error.code === 'unavailable'

@@ -212,6 +212,8 @@ t.test('bytes of an in-doubt write stay for its record, those of a refused write
   const bucket = await newBucket()
   const kept: BlobWriter[] = []
   let aborted = 0
+  let abandoned = 0
+  let knowsLater = false
   let error: Error = storageErrors.full()
   // The commit is not made here; but the error does not tell whether it was.
   const failing: StorageService = {
@@ -223,7 +225,14 @@ t.test('bytes of an in-doubt write stay for its record, those of a refused write
     createBlob(sizeHint) {
       const writer = storage.createBlob(sizeHint)
       kept.push(writer)
-      return { ...writer, id: writer.id, write: chunk => writer.write(chunk), finish: () => writer.finish(), abort }
+      const abandon = { abandon: async () => void abandoned++ }
+      const given = {
+        id: writer.id,
+        write: (chunk: Buffer) => writer.write(chunk),
+        finish: () => writer.finish(),
+        abort,
+      }
+      return { ...writer, ...given, ...(knowsLater && abandon) }
     },
   }
   const abort = async () => {
@@ -238,12 +247,20 @@ t.test('bytes of an in-doubt write stay for its record, those of a refused write
     [storageErrors.faulty(), 0],
     [new Error('the thread has ended'), 0],
   ]
-  for (const [thrown, times] of cases) {
-    error = thrown
-    aborted = 0
-    const body = payload(pattern(300_000))
-    await t.rejects(putObject({ bucket, key: 'k', attributes, body, checksumAlgorithm: undefined }), thrown)
-    t.equal(aborted, times, thrown.message)
+  for (knowsLater of [false, true]) {
+    for (const [thrown, times] of cases) {
+      error = thrown
+      aborted = 0
+      abandoned = 0
+      const body = payload(pattern(300_000))
+      await t.rejects(putObject({ bucket, key: 'k', attributes, body, checksumAlgorithm: undefined }), thrown)
+      t.equal(aborted, times, thrown.message)
+      t.equal(
+        abandoned,
+        knowsLater ? 1 - times : 0,
+        `${thrown.message} The storage finds out whether a record needs them.`,
+      )
+    }
   }
 })
 
