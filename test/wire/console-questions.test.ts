@@ -323,6 +323,10 @@ if (withoutBrowser !== false) {
     const rules = (days: number) => ({
       rules: [{ id: 'uploads', enabled: true, abortIncompleteUpload: { daysAfterInitiation: days } }],
     })
+    const discard = async () => {
+      await page.getByRole('button', { name: 'Discard' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
+    }
     await admin.call('PUT', '/buckets/site/lifecycle', rules(3))
     await signIn(page, '/buckets/site?tab=lifecycle')
     await page.getByText('removed after 3 days').waitFor()
@@ -343,9 +347,13 @@ if (withoutBrowser !== false) {
     await page.getByText('Rules are being changed as JSON').waitFor()
     for (const name of ['Edit rule uploads', 'Remove rule uploads', 'Add rule'])
       t.equal(await page.getByRole('button', { name }).count(), 0, name)
-    await page.getByRole('button', { name: 'Discard' }).click()
+    await discard()
     await page.getByRole('button', { name: 'Edit rule uploads' }).waitFor()
     await page.locator('.cm-content').getByText('daysAfterInitiation').waitFor()
+    await retype(page.locator('.cm-content'), '{"rules": []}')
+    await page.getByRole('button', { name: 'What would they delete?' }).click()
+    await page.getByText('It is no list of rules').waitFor()
+    await discard()
     await page.locator('.cm-content').click()
     await page.keyboard.press('ControlOrMeta+A')
     await page.keyboard.press('Delete')
@@ -370,7 +378,7 @@ if (withoutBrowser !== false) {
     await deletion.getByText(/are deleted at once, because .* is over; those that were stored today/).waitFor()
     await deletion.getByRole('button', { name: 'Cancel' }).click()
     await deletion.waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'Discard' }).click()
+    await discard()
     await page.getByRole('button', { name: 'Edit rule uploads' }).waitFor()
 
     const statement = { Effect: 'Deny', Principal: '*', Action: 's3:DeleteObject', Resource: 'arn:aws:s3:::site/*' }
@@ -382,10 +390,6 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Remove policy' }).click()
     await page.getByRole('dialog').getByText('Every statement of the policy goes.').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
-    const discard = async () => {
-      await page.getByRole('button', { name: 'Discard' }).click()
-      await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
-    }
     await retype(page.locator('.cm-content'), JSON.stringify(policy('typed')))
     t.equal(await page.getByRole('button', { name: 'Remove policy' }).count(), 0, 'that would take what is typed along')
     await discard()

@@ -4,11 +4,11 @@ import type { CompletionContext, CompletionResult } from '@codemirror/autocomple
 import { json } from '@codemirror/lang-json'
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
-import { Annotation, EditorState } from '@codemirror/state'
+import { Annotation, EditorState, Transaction } from '@codemirror/state'
 import { tags } from '@lezer/highlight'
 import { Box, InputLabel } from '@mantine/core'
 import { basicSetup, EditorView } from 'codemirror'
-import { useEffect, useId, useRef } from 'react'
+import { useEffect, useId, useLayoutEffect, useRef } from 'react'
 import { flushSync } from 'react-dom'
 import { styleNonce } from './style-nonce.ts'
 
@@ -54,7 +54,8 @@ export function JsonEditor(props: JsonEditorProps) {
   tell.current = onChange
   const offer = useRef(complete)
   offer.current = complete
-  const first = useRef(value)
+  const latest = useRef(value)
+  latest.current = value
   /** What a screen reader reads with the text. */
   const mistakes = useRef('')
   const id = useId()
@@ -68,7 +69,7 @@ export function JsonEditor(props: JsonEditorProps) {
     const editor = new EditorView({
       parent: place.current!,
       state: EditorState.create({
-        doc: first.current,
+        doc: latest.current,
         extensions: [
           basicSetup,
           json(),
@@ -95,13 +96,17 @@ export function JsonEditor(props: JsonEditorProps) {
     return () => editor.destroy()
   }, [id, isReadOnly])
   // Another text than what stands here: what is stored was read again, or what was typed is discarded.
-  useEffect(() => {
+  useLayoutEffect(() => {
     const editor = view.current
     const text = EditorState.create({ doc: value }).doc
     if (editor === null || text.eq(editor.state.doc)) return
     const changes = { from: 0, to: editor.state.doc.length, insert: text }
-    editor.dispatch({ changes, annotations: isGiven.of(true) })
+    const anchor = Math.min(editor.state.selection.main.head, text.length)
+    // To take back a typed letter must not bring back the text of before.
+    const annotations = [isGiven.of(true), Transaction.addToHistory.of(false)]
+    editor.dispatch({ changes, selection: { anchor }, annotations })
   }, [value])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when that changes the editor is another one
   useEffect(() => {
     const editor = view.current
     if (editor === null) return
@@ -112,7 +117,7 @@ export function JsonEditor(props: JsonEditorProps) {
     const first = Math.min(...diagnostics.map(({ from }) => from))
     editor.dispatch({ selection: { anchor: first }, effects: EditorView.scrollIntoView(first, { y: 'center' }) })
     editor.focus()
-  }, [findings, leadsToFindings])
+  }, [findings, leadsToFindings, isReadOnly])
   return (
     <div>
       <InputLabel id={id}>{label}</InputLabel>

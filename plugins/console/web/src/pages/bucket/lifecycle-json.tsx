@@ -1,5 +1,5 @@
 /** All rules as text: for what is pasted, and for many rules at once. */
-import { Button, Group, Stack } from '@mantine/core'
+import { Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import { Problem } from '../../api/problem.ts'
@@ -7,6 +7,7 @@ import { Conflict, isConflict } from '../../parts/conflict.tsx'
 import { Findings } from '../../parts/findings.tsx'
 import { type Finding, JsonEditor } from '../../parts/json-editor.tsx'
 import { placeOf, placeOfSyntaxError } from '../../parts/json-places.ts'
+import { SaveBar } from '../../parts/save-bar.tsx'
 import { SentFields } from '../../parts/sent-fields.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
@@ -28,47 +29,44 @@ export interface LifecycleJsonProps {
 export function LifecycleJson({ bucket, label, rules, onSave, onTyped, onChanged }: LifecycleJsonProps) {
   const stored = JSON.stringify(rules, undefined, 2)
   const [text, setText] = useState(stored)
-  const isTyped = text !== stored
+  /** In the layout in which it was typed. */
+  const [saved, setSaved] = useState(stored)
+  const isTyped = text !== saved
   useEffect(() => {
     onTyped(isTyped)
     return () => onTyped(false)
   }, [isTyped, onTyped])
   const saving = useMutation({
     mutationFn: (given: string) => onSave(parsed(given)),
-    async onSuccess(outcome) {
+    async onSuccess(outcome, given) {
       if (outcome === 'declined') return
+      setSaved(given)
       await onChanged()
-      // Where nothing but the layout was changed it is the same document as before.
-      setText(stored)
     },
   })
   const { error, variables = '' } = saving
-  const discard = async () => {
-    if (isConflict(error)) await onChanged()
-    setText(stored)
-    saving.reset()
-  }
+  const discarding = useMutation({
+    async mutationFn() {
+      if (isConflict(error)) await onChanged()
+      setText(saved)
+      saving.reset()
+    },
+  })
+  const isBusy = saving.isPending || discarding.isPending
   const findings = useMemo(() => findingsOf(error, variables), [error, variables])
   return (
     <Stack>
       {findings.length === 0 && <Conflict error={error} onLoad={onChanged} />}
-      <SentFields isSending={saving.isPending}>
+      <SentFields isSending={isBusy}>
         <JsonEditor label={label} value={text} onChange={setText} findings={findings} leadsToFindings />
       </SentFields>
       <Stack gap="xs" role="alert">
         <Findings findings={findings} />
       </Stack>
-      <Group>
-        <Button disabled={!isTyped} onClick={() => saving.mutate(text)} loading={saving.isPending}>
-          {texts.common.save}
-        </Button>
-        {isTyped && (
-          <Button variant="default" disabled={saving.isPending} onClick={() => void discard()}>
-            {texts.common.discardChanges}
-          </Button>
-        )}
-        <Unsaved isDirty={isTyped} />
-      </Group>
+      <Unsaved isDirty={isTyped} isQuiet />
+      {isTyped && (
+        <SaveBar isSaving={isBusy} onSave={() => saving.mutate(text)} onDiscard={() => discarding.mutate()} />
+      )}
       {isTyped && (
         <LifecyclePreview
           key={text}
@@ -83,6 +81,13 @@ export function LifecycleJson({ bucket, label, rules, onSave, onTyped, onChanged
 }
 
 function parsed(text: string): LifecycleRules {
+  const rules = read(text)
+  const isList = Array.isArray(rules) && rules.every(rule => typeof rule === 'object' && rule !== null)
+  if (!isList) throw new SyntaxError(lifecycleTexts.notList)
+  return rules
+}
+
+function read(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {

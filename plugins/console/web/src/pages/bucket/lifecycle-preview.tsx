@@ -79,7 +79,7 @@ export function LifecyclePreview({ bucket, label, rulesOf, isDraft = false, setE
   )
 }
 
-/** Rules count in days of UTC, so that what was written today is due at a midnight only, and what a date of the past names at the next. */
+/** Rules count in days of UTC, so that what was written today is due at a midnight only. */
 function timesOf(rules: LifecycleRules, nowMs: number): { readonly title: string; readonly at?: string }[] {
   const midnightMs = dayMs * (Math.floor(nowMs / dayMs) + 1)
   const midnight = new Date(midnightMs).toISOString()
@@ -106,7 +106,8 @@ function lastDueMs(rules: LifecycleRules, midnightMs: number): number {
   // What is deleted last is an old version from then on, and that goes for good later.
   const oldMs = deletedMs.length === 0 ? [] : after(Math.max(...deletedMs) + dayMs, oldDays)
   const dueMs = [midnightMs, ...deletedMs, ...oldMs, ...after(midnightMs, [...oldDays, ...uploadDays])]
-  return Math.min(lastDayMs, Math.max(...dueMs))
+  // The server says what is wrong with a date that is none.
+  return Math.min(lastDayMs, Math.max(...dueMs.filter(Number.isFinite)))
 }
 
 interface EffectsProps {

@@ -94,7 +94,9 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
   const given = etag === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: etag }
   const initial = JSON.stringify(document ?? templateOf(bucket), undefined, 2)
   const [text, setText] = useState(initial)
-  const isTyped = text !== initial
+  /** In the layout in which it was typed. */
+  const [saved, setSaved] = useState(initial)
+  const isTyped = text !== saved
   useEffect(() => {
     onTyped(isTyped)
     return () => onTyped(false)
@@ -103,12 +105,11 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
   const [isRemoving, setRemoving] = useState(false)
   const saving = useMutation({
     mutationFn: (checked: string) => call('putBucketPolicy', { params, body: JSON.parse(checked), ...given }),
-    async onSuccess() {
+    async onSuccess(_, checked) {
       notifications.show({ color: 'teal', message: texts.common.saved })
+      setSaved(checked)
       await queryClient.invalidateQueries({ queryKey: ['bucket-access', bucket] })
       await onChanged()
-      // Where nothing but the layout was changed it is the same document as before.
-      setText(initial)
     },
   })
   const mayDelete = useRights(bucket).has('s3:DeleteBucketPolicy')
@@ -137,17 +138,20 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
     saving.reset()
     checking.mutate(text)
   }
-  const discard = async () => {
-    if (isConflict(saving.error)) await onChanged()
-    setText(initial)
-    saving.reset()
-    checking.reset()
-  }
+  const discarding = useMutation({
+    async mutationFn() {
+      if (isConflict(saving.error)) await onChanged()
+      setText(saved)
+      saving.reset()
+      checking.reset()
+    },
+  })
+  const isBusy = checking.isPending || saving.isPending || discarding.isPending
   return (
     <Stack>
       {document === undefined && <WithoutPolicy bucket={bucket} />}
       <Conflict error={saving.error ?? checking.error} onLoad={onChanged} />
-      <SentFields isSending={checking.isPending || saving.isPending}>
+      <SentFields isSending={isBusy}>
         <CheckedPolicy
           text={text}
           onChange={setText}
@@ -163,9 +167,7 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
         </Group>
       )}
       <Unsaved isDirty={isTyped} isQuiet />
-      {isTyped && (
-        <SaveBar isSaving={checking.isPending || saving.isPending} onSave={save} onDiscard={() => void discard()} />
-      )}
+      {isTyped && <SaveBar isSaving={isBusy} onSave={save} onDiscard={() => discarding.mutate()} />}
       {question}
       {isRemoving && (
         <ConfirmDeletion

@@ -158,7 +158,8 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
     }
     if (left === undefined) notifications.show({ color: 'teal', message: texts.objects.copied(steps.length) })
     else notifications.show({ color: 'orange', message: left, autoClose: false })
-    if (move) onMoved()
+    // What was not moved stays selected.
+    if (move && left === undefined) onMoved()
     return 'told' as const
   }
   return (

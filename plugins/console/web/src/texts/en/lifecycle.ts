@@ -4,6 +4,7 @@ import { counted } from '../counted.ts'
 
 export const lifecycle = {
   typedAsJson: 'Rules are being changed as JSON: save that first, or discard it.',
+  notList: 'It is no list of rules: [ { … }, { … } ].',
   none: 'No rule: nothing is deleted by itself.',
   hint: 'Rules are applied soon after they are saved, and when a day of UTC begins.',
   ofRule: (id: string, message: string) => `Of the rule ${id}, which is stored: ${message}`,

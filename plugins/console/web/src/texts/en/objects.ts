@@ -141,7 +141,7 @@ export const objects = {
   copying: (done: number, all: number) => `${formatCount(done)} of ${formatCount(all)}`,
   stopCopying: 'Stop',
   copyStopped: (done: number, all: number) =>
-    `Stopped: ${formatCount(done)} of ${formatCount(all)} are done. The others stay as they were.`,
+    `Stopped: ${formatCount(done)} of ${formatCount(all)} are done. Those that were not begun stay as they were.`,
   changedBefore: (key: string) => `Somebody else has changed ${key} meanwhile. Look at it before you replace it.`,
   copyUnknown: 'The connection was lost before the answer came: look whether it was done before you do it again.',
   copyFailed: (count: number, first: string) => `${formatCount(count)} failed. The first: ${first}`,
