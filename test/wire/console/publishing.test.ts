@@ -925,6 +925,11 @@ if (withoutBrowser !== false) {
     ])
     const file = await download.path()
     t.equal(readFileSync(file).subarray(0, 2).toString(), 'PK')
+    await page.locator('input[type=file]').setInputFiles(wrong)
+    await page.getByRole('button', { name: 'What would change' }).click()
+    await importing
+      .locator('.mantine-InputWrapper-error', { hasText: 'is no ZIP archive, as an export of everything is' })
+      .waitFor()
     await page.locator('input[type=file]').setInputFiles(file)
     await page.getByRole('button', { name: 'What would change' }).click()
     await page.getByText('The server has it all: nothing changes.').waitFor()

@@ -3,6 +3,7 @@ import { Alert, Button, Group, List, Text } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
 import { call, urlOf } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { problemAt } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { useAskFirst } from '../../parts/ask-first.tsx'
 import { Facts } from '../../parts/facts.tsx'
@@ -98,10 +99,13 @@ function Named({ why, names }: { why: string; names: readonly string[] }) {
   )
 }
 
-/** The configuration may be written either way. */
+/** The configuration may be written either way. Throws where the file is of the other type. */
 async function typeOf(kind: Kind, file: File): Promise<string> {
-  if (kind === 'cluster') return 'application/zip'
-  return (await file.slice(0, 64).text()).trimStart().startsWith('{') ? 'application/json' : 'text/plain'
+  const begin = await file.slice(0, 64).text()
+  const isZip = begin.startsWith('PK')
+  if (isZip !== (kind === 'cluster')) throw problemAt('', isZip ? words.isZip : words.isNoZip)
+  if (isZip) return 'application/zip'
+  return begin.trimStart().startsWith('{') ? 'application/json' : 'text/plain'
 }
 
 function Changes({ result }: { result: Result }) {

@@ -297,6 +297,8 @@ export const tools = {
   chooseFile: 'Choose a file',
   fileChanged: 'The file has changed, or is gone, since it was chosen: choose it again.',
   kind: 'Type of file',
+  isZip: 'is a ZIP archive, and no export of the configuration',
+  isNoZip: 'is no ZIP archive, as an export of everything is',
   kinds: { cluster: 'an export of everything (ZIP)', config: 'an export of the configuration (JSON or text)' },
   mode: 'Items that are not in the file',
   modes: { merge: 'keep them', replace: 'remove them' },
