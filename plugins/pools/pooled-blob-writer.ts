@@ -45,7 +45,7 @@ export class PooledBlobWriter implements BlobWriter {
   }
 
   async finish(): Promise<BlobRef> {
-    // No record can refer to it now. Without a remote reference, `abort` deletes what is written, finished or not.
+    // Where it throws no record can refer to the blob: without a remote reference, `abort` deletes what is written, finished or not.
     const { records } = this.#options
     records.requireQuorum()
     const { size, check } = await this.#writer.finish().catch(this.#fail)

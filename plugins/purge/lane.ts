@@ -102,6 +102,8 @@ export function createLane(options: LaneOptions): Lane {
   let failures = 0
   /** Defined while it waits for its next attempt. */
   let cancelRetry: (() => void) | undefined
+  /** A batch was refused since: the next one that is taken ends the wait. */
+  let isUntilTaken = false
   let isStopped = false
 
   /** The status of the answer. */
@@ -178,8 +180,6 @@ export function createLane(options: LaneOptions): Lane {
   async function owe(reason: string, entries: number): Promise<void> {
     await topic.push(owed, [owedEntry], 1)
     state.failedTotal += entries
-    // The reason may be one of the whole webhook, which passes: then everything is taken, too.
-    if (refused !== undefined) resume()
     log.warn({ reason, entries }, 'purges were given up: everything has to be purged')
   }
 
@@ -189,7 +189,10 @@ export function createLane(options: LaneOptions): Lane {
     if (site === undefined) return
     const purges = entries.filter(isPurge)
     const young = purges.filter(({ queuedMs }) => queuedMs > clock.now() - givenUpAfterMs)
-    if (young.length < purges.length) await owe('they are older than a day', purges.length - young.length)
+    if (young.length < purges.length) {
+      await owe('they are older than a day', purges.length - young.length)
+      if (refused !== undefined) resume()
+    }
     // Before the calls of the batch, which it covers: after them it could use up the time of the attempt, and they would be repeated.
     const isDue = purges.length < entries.length || (await topic.status(name)).pending >= laneLimit
     if (isDue && (await isSettled(signal))) {
@@ -212,17 +215,19 @@ export function createLane(options: LaneOptions): Lane {
       }
     } catch (error) {
       if (!isPermanent(error, purges.length)) throw error
-      const before = refused
       await owe(sentenceOf(error), young.length)
-      // Now it would be refused as well. A batch that is taken ends this pause, unless everything itself was refused.
-      if (cancelRetry === undefined) settleAfter(refusedRetryMs)
-      refused = before
+      // Now everything would be refused, too. The next batch that is taken ends the pause.
+      if (cancelRetry === undefined && !isStopped) settleAfter(refusedRetryMs)
+      isUntilTaken = true
       return
     }
     state.deliveredTotal += young.length - problems.length
     if (operations.some(({ kind, isSoft }) => kind === 'all' && !isSoft)) await forgetOwed()
-    if (problems.length > 0) await owe(problems[0]!, problems.length)
-    if (refused === undefined && failures === 0) resume()
+    if (problems.length > 0) {
+      await owe(problems[0]!, problems.length)
+      if (refused !== undefined) resume()
+    }
+    if (isUntilTaken && operations.length > 0) resume()
     if (cancelRetry === undefined) await settleSoon()
   }
 
@@ -280,6 +285,7 @@ export function createLane(options: LaneOptions): Lane {
   /** There is a reason to try what is owed again, whatever the last attempt said. */
   function resume(): void {
     refused = undefined
+    isUntilTaken = false
     failures = 0
     cancelRetry?.()
     cancelRetry = undefined

@@ -4,7 +4,7 @@ import type { CompletionContext, CompletionResult } from '@codemirror/autocomple
 import { json } from '@codemirror/lang-json'
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
-import { Annotation, EditorState, Transaction } from '@codemirror/state'
+import { EditorState, type Extension } from '@codemirror/state'
 import { tags } from '@lezer/highlight'
 import { Box, InputLabel } from '@mantine/core'
 import { basicSetup, EditorView } from 'codemirror'
@@ -43,9 +43,6 @@ const highlighting = syntaxHighlighting(
 
 const none: readonly Finding[] = []
 
-/** Of a text that comes from outside: nobody is told of it. */
-const isGiven = Annotation.define<boolean>()
-
 export function JsonEditor(props: JsonEditorProps) {
   const { label, value, onChange, findings = none, isReadOnly = false, leadsToFindings = false, complete } = props
   const place = useRef<HTMLDivElement>(null)
@@ -56,6 +53,7 @@ export function JsonEditor(props: JsonEditorProps) {
   offer.current = complete
   const latest = useRef(value)
   latest.current = value
+  const extensions = useRef<Extension>([])
   /** What a screen reader reads with the text. */
   const mistakes = useRef('')
   const id = useId()
@@ -66,30 +64,27 @@ export function JsonEditor(props: JsonEditorProps) {
         autocomplete: ({ state, pos }: CompletionContext) => offer.current?.(state.doc.toString(), pos) ?? null,
       },
     ]
+    extensions.current = [
+      basicSetup,
+      json(),
+      EditorState.languageData.of(() => languageData),
+      highlighting,
+      lintGutter(),
+      EditorView.cspNonce.of(styleNonce),
+      EditorView.lineWrapping,
+      EditorView.contentAttributes.of(() => ({
+        'aria-labelledby': id,
+        ...(mistakes.current !== '' && { 'aria-invalid': 'true', 'aria-description': mistakes.current }),
+      })),
+      EditorState.readOnly.of(isReadOnly),
+      EditorView.updateListener.of(update => {
+        // At once: whoever presses a button right after the last key means what stands here, not what was rendered before.
+        if (update.docChanged) flushSync(() => tell.current(update.state.doc.toString()))
+      }),
+    ]
     const editor = new EditorView({
       parent: place.current!,
-      state: EditorState.create({
-        doc: latest.current,
-        extensions: [
-          basicSetup,
-          json(),
-          EditorState.languageData.of(() => languageData),
-          highlighting,
-          lintGutter(),
-          EditorView.cspNonce.of(styleNonce),
-          EditorView.lineWrapping,
-          EditorView.contentAttributes.of(() => ({
-            'aria-labelledby': id,
-            ...(mistakes.current !== '' && { 'aria-invalid': 'true', 'aria-description': mistakes.current }),
-          })),
-          EditorState.readOnly.of(isReadOnly),
-          EditorView.updateListener.of(update => {
-            // At once: whoever presses a button right after the last key means what stands here, not what was rendered before.
-            const isTyped = update.docChanged && !update.transactions.some(each => each.annotation(isGiven))
-            if (isTyped) flushSync(() => tell.current(update.state.doc.toString()))
-          }),
-        ],
-      }),
+      state: EditorState.create({ doc: latest.current, extensions: extensions.current }),
     })
     editor.scrollDOM.tabIndex = 0
     view.current = editor
@@ -100,11 +95,9 @@ export function JsonEditor(props: JsonEditorProps) {
     const editor = view.current
     const text = EditorState.create({ doc: value }).doc
     if (editor === null || text.eq(editor.state.doc)) return
-    const changes = { from: 0, to: editor.state.doc.length, insert: text }
     const anchor = Math.min(editor.state.selection.main.head, text.length)
-    // To take back a typed letter must not bring back the text of before.
-    const annotations = [isGiven.of(true), Transaction.addToHistory.of(false)]
-    editor.dispatch({ changes, selection: { anchor }, annotations })
+    // Without its history: to take back a typed letter must not bring back the text of before.
+    editor.setState(EditorState.create({ doc: text, selection: { anchor }, extensions: extensions.current }))
   }, [value])
   // biome-ignore lint/correctness/useExhaustiveDependencies: when that changes the editor is another one
   useEffect(() => {

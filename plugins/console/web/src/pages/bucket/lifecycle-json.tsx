@@ -40,8 +40,8 @@ export function LifecycleJson({ bucket, label, rules, onSave, onTyped, onChanged
     mutationFn: (given: string) => onSave(parsed(given)),
     async onSuccess(outcome, given) {
       if (outcome === 'declined') return
-      setSaved(given)
       await onChanged()
+      setSaved(given)
     },
   })
   const { error, variables = '' } = saving
@@ -82,10 +82,13 @@ export function LifecycleJson({ bucket, label, rules, onSave, onTyped, onChanged
 
 function parsed(text: string): LifecycleRules {
   const rules = read(text)
-  const isList = Array.isArray(rules) && rules.every(rule => typeof rule === 'object' && rule !== null)
-  if (!isList) throw new SyntaxError(lifecycleTexts.notList)
+  const isList =
+    Array.isArray(rules) && rules.every(rule => typeof rule === 'object' && rule !== null && !Array.isArray(rule))
+  if (!isList) throw new NoList(lifecycleTexts.notList)
   return rules
 }
+
+class NoList extends Error {}
 
 function read(text: string): unknown {
   try {
@@ -98,6 +101,7 @@ function read(text: string): unknown {
 /** The text is the list that the body has as `rules`. */
 function findingsOf(error: unknown, text: string): readonly Finding[] {
   if (error instanceof SyntaxError) return [{ ...placeOfSyntaxError(text), message: error.message, isError: true }]
+  if (error instanceof NoList) return [{ line: 1, column: 1, message: error.message, isError: true }]
   if (!(error instanceof Problem)) return []
   return error.fields
     .filter(({ field }) => /^\/rules(\/|$)/.test(field))

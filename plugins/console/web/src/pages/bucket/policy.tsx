@@ -107,9 +107,9 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
     mutationFn: (checked: string) => call('putBucketPolicy', { params, body: JSON.parse(checked), ...given }),
     async onSuccess(_, checked) {
       notifications.show({ color: 'teal', message: texts.common.saved })
-      setSaved(checked)
       await queryClient.invalidateQueries({ queryKey: ['bucket-access', bucket] })
       await onChanged()
+      setSaved(checked)
     },
   })
   const mayDelete = useRights(bucket).has('s3:DeleteBucketPolicy')

@@ -158,8 +158,7 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
     }
     if (left === undefined) notifications.show({ color: 'teal', message: texts.objects.copied(steps.length) })
     else notifications.show({ color: 'orange', message: left, autoClose: false })
-    // What was not moved stays selected.
-    if (move && left === undefined) onMoved()
+    if (move) onMoved()
     return 'told' as const
   }
   return (
