@@ -398,6 +398,27 @@ if (withoutBrowser !== false) {
     await page.keyboard.press('ControlOrMeta+Z')
     t.notMatch(await page.locator('.cm-content').innerText(), /typed/, 'what was discarded does not come back')
     await page.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' })
+    // Read again for another reason, what is typed stays.
+    const reading = Promise.withResolvers<void>()
+    await page.route(/\/buckets\/site\/policy$/, async route => {
+      if (route.request().method() === 'GET') await reading.promise
+      await route.continue()
+    })
+    const isAsked = page.waitForRequest(request => /site\/policy$/.test(request.url()) && request.method() === 'GET')
+    await page.getByLabel('Folder', { exact: true }).fill('pub/')
+    await page.getByRole('button', { name: 'Allow', exact: true }).click()
+    await page.getByRole('button', { name: 'Yes, let everybody in' }).click()
+    await isAsked
+    await retype(page.locator('.cm-content'), JSON.stringify(policy('meanwhile')))
+    const isRead = page.waitForResponse(answer => /site\/policy$/.test(answer.url()))
+    reading.resolve()
+    await isRead
+    await page.getByText('pub/*', { exact: true }).waitFor()
+    await page.locator('.cm-content').getByText('"meanwhile"').waitFor()
+    await page.unroute(/\/buckets\/site\/policy$/)
+    await admin.call('PUT', '/buckets/site/policy', policy('first'))
+    await page.reload()
+    await page.locator('.cm-content').getByText('"first"').waitFor()
     await admin.call('PUT', '/buckets/site/policy', policy('second'))
     await page.locator('.cm-content').click()
     await page.keyboard.press('ControlOrMeta+End')

@@ -1,9 +1,10 @@
 /** A document that somebody edits: what is typed stays until it is saved, and a change that somebody else made first is told. */
 import { Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { Fragment, type ReactNode } from 'react'
+import { Fragment, type ReactNode, useRef, useState } from 'react'
 import type { Tagged } from '../api/client.ts'
 import { ProblemAlert } from './failure.tsx'
+import { UnsavedInDocument } from './unsaved.tsx'
 
 export interface StoredDocumentProps<Document> {
   readonly queryKey: readonly unknown[]
@@ -20,14 +21,25 @@ export function StoredDocument<Document>({ queryKey, load, children }: StoredDoc
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnMount: 'always',
   })
-  const reload = async () => void (await stored.refetch())
+  const [unsaved] = useState(() => new Set<object>())
+  const [, setAsked] = useState<Tagged<Document>>()
+  const shown = useRef<Tagged<Document>>(undefined)
+  const reload = async () => {
+    const { data } = await stored.refetch()
+    shown.current = data
+    setAsked(data)
+  }
   const { data, error } = stored
+  // Read again for another reason: what is typed stays, and saving it tells that somebody else was quicker.
+  if (unsaved.size === 0 || shown.current === undefined) shown.current = stored.isFetchedAfterMount ? data : undefined
   if (error !== null && data === undefined) return <ProblemAlert error={error} onRetry={reload} />
-  if (data === undefined || !stored.isFetchedAfterMount) return <Skeleton h={240} />
+  if (shown.current === undefined) return <Skeleton h={240} />
   return (
     <>
       {error !== null && <ProblemAlert error={error} onRetry={reload} isStale />}
-      <Fragment key={data.etag ?? ''}>{children(data, reload)}</Fragment>
+      <UnsavedInDocument value={unsaved}>
+        <Fragment key={shown.current.etag ?? ''}>{children(shown.current, reload)}</Fragment>
+      </UnsavedInDocument>
     </>
   )
 }

@@ -8,6 +8,9 @@ import { addUnsaved } from './unsaved-forms.ts'
 /** Forms with something unsaved in the dialog around them. */
 export const UnsavedInDialog = createContext<Set<object> | undefined>(undefined)
 
+/** Forms with something unsaved over the document around them: it is not drawn anew under them. */
+export const UnsavedInDocument = createContext<Set<object> | undefined>(undefined)
+
 /** True where forms stay while another tab of their page, which is part of the address, is looked at. */
 export const StaysInTabs = createContext(false)
 
@@ -24,6 +27,7 @@ export interface UnsavedProps {
 /** Beside the form; does nothing as long as nothing is changed. */
 export function Unsaved({ isDirty, isQuiet = false, isSent = () => false, words }: UnsavedProps) {
   const inDialog = useContext(UnsavedInDialog)
+  const inDocument = useContext(UnsavedInDocument)
   const staysInTabs = useContext(StaysInTabs)
   const isLost = () => isDirty && !isSent()
   const blocker = useBlocker({
@@ -37,12 +41,14 @@ export function Unsaved({ isDirty, isQuiet = false, isSent = () => false, words 
     if (!isDirty) return
     const form = {}
     inDialog?.add(form)
+    inDocument?.add(form)
     const remove = addUnsaved()
     return () => {
       remove()
       inDialog?.delete(form)
+      inDocument?.delete(form)
     }
-  }, [isDirty, inDialog])
+  }, [isDirty, inDialog, inDocument])
   if (!isDirty) return null
   return (
     <>

@@ -39,9 +39,9 @@ export function deletingRules(rules: LifecycleRules, stored: LifecycleRules): Li
 }
 
 /** Equal where the same is deleted at the same time. Values, because words round them. */
-function deletionOf({ filter, expiration = {}, noncurrentExpiration }: LifecycleRule): string {
+function deletionOf({ filter, expiration, noncurrentExpiration }: LifecycleRule): string {
   const { prefix = '', tags, sizeGreaterThan, sizeLessThan } = filter ?? {}
-  const { days, date, expiredObjectDeleteMarker = false } = expiration
+  const { days, date, expiredObjectDeleteMarker = false } = expiration ?? {}
   const { noncurrentDays, newerNoncurrentVersions = 0 } = noncurrentExpiration ?? {}
   return JSON.stringify([
     [prefix, Object.entries(tags ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)), sizeGreaterThan, sizeLessThan],

@@ -39,6 +39,7 @@ export function Policy({ bucket }: { bucket: string }) {
   const queryClient = useQueryClient()
   const mayChange = useRights(bucket).has('s3:PutBucketPolicy')
   const [isTyped, setTyped] = useState(false)
+  const [draws, setDraws] = useState(0)
   const load = async (signal: AbortSignal): Promise<Tagged<object | undefined>> => {
     try {
       return await callTagged('getBucketPolicy', { params, signal })
@@ -49,7 +50,7 @@ export function Policy({ bucket }: { bucket: string }) {
   }
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }}>
-      <StoredDocument queryKey={['bucket-policy', bucket]} load={load}>
+      <StoredDocument key={draws} queryKey={['bucket-policy', bucket]} load={load}>
         {({ document, etag }, reload) =>
           mayChange ? (
             <Editor bucket={bucket} document={document} etag={etag} onTyped={setTyped} onChanged={reload} />
@@ -62,7 +63,10 @@ export function Policy({ bucket }: { bucket: string }) {
         <SimpleAccess
           bucket={bucket}
           isPolicyTyped={isTyped}
-          onChanged={() => queryClient.invalidateQueries({ queryKey: ['bucket-policy', bucket] })}
+          onChanged={async isDraftLost => {
+            if (isDraftLost) setDraws(draws + 1)
+            await queryClient.invalidateQueries({ queryKey: ['bucket-policy', bucket] })
+          }}
         />
         <Section title={texts.simulator.title}>
           <Simulator bucket={bucket} />

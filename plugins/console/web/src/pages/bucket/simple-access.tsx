@@ -29,8 +29,8 @@ export interface SimpleAccessProps {
   readonly bucket: string
   /** Whether something is typed in the policy beside it, which is read anew after a change. */
   readonly isPolicyTyped: boolean
-  /** Told when the policy has changed. */
-  readonly onChanged: () => Promise<void>
+  /** Told when the policy has changed; `isDraftLost`: somebody has agreed to lose what is typed. */
+  readonly onChanged: (isDraftLost: boolean) => Promise<void>
 }
 
 export function SimpleAccess({ bucket, isPolicyTyped, onChanged }: SimpleAccessProps) {
@@ -40,17 +40,17 @@ export function SimpleAccess({ bucket, isPolicyTyped, onChanged }: SimpleAccessP
   const queryKey = ['bucket-access', bucket]
   const { data, error } = useQuery({ queryKey, queryFn: ({ signal }) => call('getBucketAccess', { params, signal }) })
   const [removed, setRemoved] = useState<Rule | 'all'>()
-  const changed = async () => {
+  const changed = async (isDraftLost: boolean) => {
     await Promise.all(
       [queryKey, ['buckets'], ['bucket', bucket], ['access-rules', bucket]].map(key =>
         queryClient.invalidateQueries({ queryKey: key }),
       ),
     )
-    await onChanged()
+    await onChanged(isDraftLost)
   }
   const remove = async (of: Rule | 'all') => {
     await call('deleteBucketAccess', { params, query: of === 'all' ? {} : { prefix: of.prefix } })
-    await changed()
+    await changed(isPolicyTyped)
   }
   return (
     <Section title={words.title} hint={words.hint}>
@@ -102,9 +102,9 @@ function Allow({ bucket, isPolicyTyped, onChanged }: SimpleAccessProps) {
   const [preset, setPreset] = useState<Preset>('download-list')
   const { ask, question } = useOpenQuestion()
   const applying = useMutation({
-    async mutationFn() {
+    async mutationFn(isDraftLost: boolean) {
       await call('setBucketAccess', { params: { bucket }, body: { prefix, preset } })
-      await onChanged()
+      await onChanged(isDraftLost)
     },
     onSuccess: () => setTyped(''),
   })
@@ -112,7 +112,7 @@ function Allow({ bucket, isPolicyTyped, onChanged }: SimpleAccessProps) {
   const open = async () => {
     const objects = prefix === '' ? opening.everyObject : opening.objectsBelow(prefix)
     const more = isPolicyTyped && draftLost
-    if (await ask([{ verbs: words.verbs[preset], objects }], { more })) applying.mutate()
+    if (await ask([{ verbs: words.verbs[preset], objects }], { more })) applying.mutate(isPolicyTyped)
   }
   return (
     <>
