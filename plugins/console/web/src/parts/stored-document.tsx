@@ -32,11 +32,12 @@ export function StoredDocument<Document>({ queryKey, load, children }: StoredDoc
   const { data, error } = stored
   // Read again for another reason: what is typed stays, and saving it tells that somebody else was quicker.
   if (unsaved.size === 0 || shown.current === undefined) shown.current = stored.isFetchedAfterMount ? data : undefined
-  if (error !== null && data === undefined) return <ProblemAlert error={error} onRetry={reload} />
+  const retry = () => stored.refetch()
+  if (error !== null && data === undefined) return <ProblemAlert error={error} onRetry={retry} />
   if (shown.current === undefined) return <Skeleton h={240} />
   return (
     <>
-      {error !== null && <ProblemAlert error={error} onRetry={reload} isStale />}
+      {error !== null && <ProblemAlert error={error} onRetry={retry} isStale />}
       <UnsavedInDocument value={unsaved}>
         <Fragment key={shown.current.etag ?? ''}>{children(shown.current, reload)}</Fragment>
       </UnsavedInDocument>

@@ -293,8 +293,8 @@ interface CopyAllOptions {
 }
 
 /**
- * A few at a time. Goes on after a failure, and throws in the end; what was done, in words, where it was stopped. Where one goes to the place of another, as in a folder that is copied into
- * itself, the other goes first: nobody would have it any more.
+ * A few at a time. Goes on after a failure, and throws in the end; what was done, in words, where it was stopped. Where one goes to the place
+ * of another, as in a folder that is copied into itself, the other goes first: nobody would have it any more.
  */
 async function copyAll({
   bucket,
