@@ -319,7 +319,7 @@ if (withoutBrowser !== false) {
   )
 
   t.test('lifecycle and policy of a bucket are changed only if they are still what was read', async t => {
-    const { page, flaws } = await browser.open(t, {}, /412 PUT|400 GET .*policy/)
+    const { page, flaws } = await browser.open(t, {}, /412 PUT|400 GET .*policy|400 POST .*lifecycle.run/)
     const rules = (days: number) => ({
       rules: [{ id: 'uploads', enabled: true, abortIncompleteUpload: { daysAfterInitiation: days } }],
     })
@@ -352,8 +352,26 @@ if (withoutBrowser !== false) {
     await page.locator('.cm-content').getByText('daysAfterInitiation').waitFor()
     await retype(page.locator('.cm-content'), '{"rules": []}')
     await page.getByRole('button', { name: 'What would they delete?' }).click()
-    await page.getByText('It is no list of rules').waitFor()
+    await page.getByText('Line 1, column 1: It is no list of rules').waitFor()
+    // The server's words, at their place, until the text is changed.
+    await retype(page.locator('.cm-content'), '[\n{"id": "a", "enabled": true, "filter": {}, "expiration": {"days": 0}}]')
+    await page.getByText('It is no list of rules').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'What would they delete?' }).click()
+    await page.getByText('Line 2, column 59: expiration.days: ').waitFor()
     await discard()
+    // Somebody has changed the rules, and taken that back.
+    await page.getByRole('button', { name: 'Edit rule uploads' }).waitFor()
+    await admin.call('PUT', '/buckets/site/lifecycle', rules(7))
+    await retype(page.locator('.cm-content'), '[]')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Somebody else has changed it').waitFor()
+    await admin.call('PUT', '/buckets/site/lifecycle', rules(5))
+    await page.getByRole('button', { name: 'Load what is stored now' }).click()
+    await page.getByText('Somebody else has changed it').waitFor({ state: 'detached' })
+    await page.getByText('removed after 5 days').waitFor()
+    await page.getByRole('button', { name: 'All rules as JSON' }).click()
+    await page.locator('.cm-content').getByText('daysAfterInitiation').waitFor()
+    await admin.call('PUT', '/buckets/site/lifecycle', rules(6))
     await page.locator('.cm-content').click()
     await page.keyboard.press('ControlOrMeta+A')
     await page.keyboard.press('Delete')

@@ -22,12 +22,13 @@ export function StoredDocument<Document>({ queryKey, load, children }: StoredDoc
     refetchOnMount: 'always',
   })
   const [unsaved] = useState(() => new Set<object>())
-  const [, setAsked] = useState<Tagged<Document>>()
+  // Counted: what somebody else has changed and taken back has the ETag of what is shown, and what is typed over it goes all the same.
+  const [asked, setAsked] = useState(0)
   const shown = useRef<Tagged<Document>>(undefined)
   const reload = async () => {
     const { data } = await stored.refetch()
     shown.current = data
-    setAsked(data)
+    setAsked(count => count + 1)
   }
   const { data, error } = stored
   // Read again for another reason: what is typed stays, and saving it tells that somebody else was quicker.
@@ -39,7 +40,7 @@ export function StoredDocument<Document>({ queryKey, load, children }: StoredDoc
     <>
       {error !== null && <ProblemAlert error={error} onRetry={retry} isStale />}
       <UnsavedInDocument value={unsaved}>
-        <Fragment key={shown.current.etag ?? ''}>{children(shown.current, reload)}</Fragment>
+        <Fragment key={`${asked} ${shown.current.etag}`}>{children(shown.current, reload)}</Fragment>
       </UnsavedInDocument>
     </>
   )

@@ -28,9 +28,11 @@ export function Access({ bucket }: { bucket: string }) {
     const document = await call('getAccessRules', { params: { bucket }, signal })
     return { document, etag: document.etag }
   }
+  const rights = useRights(bucket)
+  const mayReadBlock = rights.has('s3:GetBucketPublicAccessBlock') || rights.has('admin:ManageAccessRules')
   return (
     <Stack>
-      <BlockPublic bucket={bucket} />
+      {mayReadBlock && <BlockPublic bucket={bucket} />}
       <StoredDocument queryKey={['access-rules', bucket]} load={load}>
         {({ document }, reload) => <Rules bucket={bucket} document={document} onChanged={reload} />}
       </StoredDocument>

@@ -1,7 +1,7 @@
 /** A lifecycle rule as a form: which objects, and what happens to them after how many days. */
 import { Checkbox, Fieldset, SimpleGrid, Switch, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { problemAt } from '../../api/problem.ts'
+import { formErrorsOf, problemAt } from '../../api/problem.ts'
 import { BytesInput } from '../../parts/bytes-input.tsx'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -194,7 +194,7 @@ export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onCl
         label={words.previewDraft}
         rulesOf={() => [{ ...ruleOf(form.values), enabled: true }]}
         isDraft
-        setErrors={errors => form.setErrors(atFields(errors, 0))}
+        onRefused={error => form.setErrors(atFields(formErrorsOf(error), 0))}
       />
     </FormDialog>
   )
@@ -229,12 +229,13 @@ const names: Readonly<Record<string, keyof Values>> = {
   'abortIncompleteUpload.daysAfterInitiation': 'uploadDays',
 }
 
-/** The server speaks of all rules, the form is one of them. */
+/** The server speaks of all rules, stored or of a draft; the form is one of them. */
 function atFields(errors: Record<string, string>, place: number): Record<string, string> {
-  const prefix = `rules.${place}.`
+  const prefixes = [`rules.${place}.`, `draft.rules.${place}.`]
   return Object.fromEntries(
     Object.entries(errors).map(([path, message]) => {
-      const within = path.startsWith(prefix) ? path.slice(prefix.length) : path
+      const prefix = prefixes.find(one => path.startsWith(one)) ?? ''
+      const within = path.slice(prefix.length)
       return [names[within] ?? within, message]
     }),
   )

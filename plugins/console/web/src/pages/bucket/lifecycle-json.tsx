@@ -44,29 +44,40 @@ export function LifecycleJson({ bucket, label, rules, onSave, onTyped, onChanged
       setSaved(given)
     },
   })
-  const { error, variables = '' } = saving
+  const { error } = saving
+  /** Why the rules could not be counted. */
+  const [uncounted, setUncounted] = useState<unknown>()
   const discarding = useMutation({
     async mutationFn() {
       if (isConflict(error)) await onChanged()
       setText(saved)
+      setUncounted(undefined)
       saving.reset()
     },
   })
   const isBusy = saving.isPending || discarding.isPending
-  const findings = useMemo(() => findingsOf(error, variables), [error, variables])
+  const findings = useMemo(() => findingsOf(uncounted ?? error, text), [uncounted, error, text])
+  const type = (next: string) => {
+    setText(next)
+    // What was found stood in the text before. A conflict stays: it is not of the text.
+    setUncounted(undefined)
+    if (!isConflict(error)) saving.reset()
+  }
+  const save = () => {
+    setUncounted(undefined)
+    saving.mutate(text)
+  }
   return (
     <Stack>
       {findings.length === 0 && <Conflict error={error} onLoad={onChanged} />}
       <SentFields isSending={isBusy}>
-        <JsonEditor label={label} value={text} onChange={setText} findings={findings} leadsToFindings />
+        <JsonEditor label={label} value={text} onChange={type} findings={findings} leadsToFindings />
       </SentFields>
       <Stack gap="xs" role="alert">
         <Findings findings={findings} />
       </Stack>
       <Unsaved isDirty={isTyped} isQuiet />
-      {isTyped && (
-        <SaveBar isSaving={isBusy} onSave={() => saving.mutate(text)} onDiscard={() => discarding.mutate()} />
-      )}
+      {isTyped && <SaveBar isSaving={isBusy} onSave={save} onDiscard={() => discarding.mutate()} />}
       {isTyped && (
         <LifecyclePreview
           key={text}
@@ -74,6 +85,8 @@ export function LifecycleJson({ bucket, label, rules, onSave, onTyped, onChanged
           label={lifecycleTexts.preview}
           rulesOf={() => parsed(text)}
           isDraft
+          onRefused={setUncounted}
+          isRefusalSaid={findings.length > 0}
         />
       )}
     </Stack>
@@ -98,15 +111,17 @@ function read(text: string): unknown {
   }
 }
 
-/** The text is the list that the body has as `rules`. */
+const ofRules = /^(?:\/draft)?\/rules(?:\/|$)/
+
+/** The text is the list that the body has as `rules`, or within `draft`. */
 function findingsOf(error: unknown, text: string): readonly Finding[] {
   if (error instanceof SyntaxError) return [{ ...placeOfSyntaxError(text), message: error.message, isError: true }]
   if (error instanceof NoList) return [{ line: 1, column: 1, message: error.message, isError: true }]
   if (!(error instanceof Problem)) return []
   return error.fields
-    .filter(({ field }) => /^\/rules(\/|$)/.test(field))
+    .filter(({ field }) => ofRules.test(field))
     .map(({ field, message }) => {
-      const path = field.split('/').slice(2)
+      const path = field.replace(ofRules, '').split('/').filter(Boolean)
       const within = path.slice(1).join('.')
       return { ...placeOf(text, path), message: within === '' ? message : `${within}: ${message}`, isError: true }
     })

@@ -3,7 +3,6 @@ import { Alert, Button, List, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useRef } from 'react'
 import { call } from '../../api/client.ts'
-import { formErrorsOf, movedErrors } from '../../api/problem.ts'
 import { useUnsaid } from '../../parts/beside-fields.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
@@ -28,11 +27,14 @@ export interface LifecyclePreviewProps {
   readonly rulesOf: () => LifecycleRules
   /** Whether the rules are not stored. */
   readonly isDraft?: boolean
-  /** Gets what is wrong with the rules, by their paths, where there are fields for it in the form around. */
-  readonly setErrors?: (errors: Record<string, string>) => void
+  /** Gets the failure, for what is around to say what is wrong with the rules. */
+  readonly onRefused?: (error: unknown) => void
+  /** Whether it says all of it, other than at the fields of a form. */
+  readonly isRefusalSaid?: boolean
 }
 
-export function LifecyclePreview({ bucket, label, rulesOf, isDraft = false, setErrors }: LifecyclePreviewProps) {
+export function LifecyclePreview(props: LifecyclePreviewProps) {
+  const { bucket, label, rulesOf, isDraft = false, onRefused, isRefusalSaid = false } = props
   const rights = useRights(bucket)
   const { data: about } = useQuery(bucketQuery(bucket))
   const preview = useMutation({
@@ -46,7 +48,7 @@ export function LifecyclePreview({ bucket, label, rulesOf, isDraft = false, setE
       })
       return Promise.all(effects)
     },
-    onError: error => setErrors?.(movedErrors(formErrorsOf(error), path => path.replace(/^draft\./, ''))),
+    onError: onRefused,
   })
   const form = useRef<HTMLElement | null>(null)
   const unsaid = useUnsaid(form, preview.error)
@@ -63,7 +65,7 @@ export function LifecyclePreview({ bucket, label, rulesOf, isDraft = false, setE
       <Button variant="default" loading={preview.isPending} onClick={() => preview.mutate()}>
         {label}
       </Button>
-      {preview.error !== null && unsaid !== null && <ProblemAlert error={unsaid} />}
+      {preview.error !== null && unsaid !== null && !isRefusalSaid && <ProblemAlert error={unsaid} />}
       {data !== undefined && (
         <Alert
           ref={intoView}

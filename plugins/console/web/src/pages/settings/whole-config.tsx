@@ -91,6 +91,12 @@ function Form({ stored: { document: stored, etag }, onReload, onClose }: FormPro
   }
   const failure = saving.error ?? looking.error
   const findings = useMemo(() => findingsOf(failure, looking.variables ?? ''), [failure, looking.variables])
+  const type = (next: string) => {
+    setText(next)
+    // What was found stood in the text before.
+    looking.reset()
+    if (findings.length > 0) saving.reset()
+  }
   return (
     <Stack>
       <Text size="sm" c="dimmed">
@@ -101,7 +107,7 @@ function Form({ stored: { document: stored, etag }, onReload, onClose }: FormPro
       {wanted === undefined ? (
         <>
           <SentFields isSending={looking.isPending}>
-            <JsonEditor label={words.wholeLabel} value={text} onChange={setText} findings={findings} leadsToFindings />
+            <JsonEditor label={words.wholeLabel} value={text} onChange={type} findings={findings} leadsToFindings />
           </SentFields>
           <Stack gap="xs" role="alert">
             <Findings findings={findings} />
