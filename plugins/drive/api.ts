@@ -52,7 +52,7 @@ export interface DriveOptions {
   readonly deploymentId?: string
   /**
    * Called in the main thread for each unreferenced blob of a former run: whether it may be deleted. `later`: not known yet, ask
-   * again. Without an id: whether that is unknown for all blobs. Default: `delete`.
+   * again. Without an id: whether that is unknown for all blobs, also for those that lose their last reference now. Default: `delete`.
    */
   garbage?(blobId?: string): Garbage
   /**

@@ -5,6 +5,8 @@
  * - Blobs still listed here when the process ends are deleted as garbage after the next start.
  * - There is no time limit for a pin here. A reader that makes progress finishes, and the server cuts off clients that stop
  *   reading.
+ * - A drive of a set that lacks changes deletes nothing: it may have lost a reference by a change that was never confirmed, and gets the
+ *   record again when it catches up.
  */
 import { type Clock, isCatalogError } from 'svc/kernel'
 import type { BlobMarks } from './blob-marks.ts'
@@ -12,10 +14,14 @@ import type { BlobMarks } from './blob-marks.ts'
 const sweepMs = 250
 /** Interval between checks of pinned blobs: they can be many, and stay pinned for long. */
 const pinnedSweepMs = 1000
+/** Most blobs that wait while nothing may be deleted. Further ones are left to the clean-up after the next start, to bound memory. */
+const heldMax = 100_000
 
 export interface DeadBlobsOptions {
   readonly clock: Clock
   readonly readWindowMs: number
+  /** Whether references that are gone are gone for good. */
+  mayDelete(): boolean
   /** Whether any thread has pinned the blob. */
   isPinned(id: string): boolean
   /** Whether a record references the blob again, which happens only if it was written anew. */
@@ -52,7 +58,7 @@ export class DeadBlobs {
   }
 
   add(ids: readonly string[]): void {
-    if (this.#isClosed) return
+    if (this.#isClosed || (this.count >= heldMax && !this.#options.mayDelete())) return
     const now = this.#now()
     for (const id of ids) {
       if (this.has(id)) continue
@@ -82,7 +88,8 @@ export class DeadBlobs {
   }
 
   #sweep(): void {
-    const { readWindowMs, isPinned, isReferenced, remove, marks } = this.#options
+    const { readWindowMs, mayDelete, isPinned, isReferenced, remove, marks } = this.#options
+    if (!mayDelete()) return
     const now = this.#now()
     const gone: string[] = []
     if (now >= this.#pinnedSweepAtMs) {

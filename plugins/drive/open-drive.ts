@@ -194,6 +194,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
     const deadBlobs: DeadBlobs = new DeadBlobs({
       clock,
       readWindowMs: options.readWindowMs ?? readWindowMs,
+      mayDelete: () => options.garbage?.() !== 'later',
       isPinned: id => pins.has(id) || options.isPinnedElsewhere?.(id) === true,
       isReferenced: id => state.isBlobReferenced(id),
       remove: (ids, onDone) => blobFiles.deleteSoon(ids, onDone),

@@ -152,6 +152,25 @@ export class Healing {
     }
   }
 
+  /**
+   * Whether a drive has the blobs of a record after all that it has noted as missing: it had no record of them, and files stay for a while
+   * without one. Bodies in its journal it knows itself.
+   */
+  async hasNoted(
+    { drive, slot }: Member,
+    { key, identity }: { readonly key: Buffer; readonly identity: number },
+  ): Promise<boolean> {
+    const record = await this.#set.leader().drive.get(key)
+    const head = record && headOf(record.value)
+    if (head === undefined || head.identity !== identity || head.body === 'sharded') return false
+    try {
+      for (const { id } of head.blobs) await drive.syncBlob(idInSlot(id, slot))
+      return true
+    } catch {
+      return false
+    }
+  }
+
   async #healBody(key: Buffer, head: RecordHead, targets: readonly Target[]): Promise<void> {
     const set = this.#set
     const { shards, present } = await readShards(set, key, head)

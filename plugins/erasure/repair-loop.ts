@@ -365,7 +365,9 @@ export class RepairLoop {
         return found
       })
       if (notes.length === 0) return 0
-      const count = await healing.markMissingShards(notes.map(note => ({ slot, ...note })))
+      const missing = []
+      for (const note of notes) if (!(await healing.hasNoted(member, note))) missing.push({ slot, ...note })
+      const count = await healing.markMissingShards(missing)
       await drive.execute(procedure.clearNotes, notes)
       // There may be another page, or new notes.
       member.mayHaveNotes = true

@@ -5,7 +5,7 @@
 import type { DrivesService } from 'svc/plugins/drive/api'
 import type { StorageBackend, StorageBackendOptions, StorageLookOptions } from 'svc/plugins/storage/api'
 import { type DriveSet, type RedundantSet, type SetOptions, type SetsService, sharedSetKey } from './api.ts'
-import { createBackend, type OpenSet } from './backend.ts'
+import { type BackendOptions, createBackend, type OpenSet } from './backend.ts'
 import { erasureErrors } from './errors.ts'
 import { createRedundantSet } from './redundancy.ts'
 
@@ -18,6 +18,8 @@ export interface SetsOptions extends Omit<SetsService, 'create'> {
   readonly reducedParityCount: number
   /** See `SetContext`. */
   readonly retryMsMax?: number
+  /** What is asked of the file systems of drives; absent: the real ones. */
+  readonly fileSystems?: Pick<BackendOptions, 'isMount' | 'sharedFileSystems'>
 }
 
 /** `name` is undefined for a set that is the whole storage. */
@@ -25,16 +27,18 @@ export interface Sets extends Omit<SetsService, 'create'> {
   create(options: Omit<SetOptions, 'name'> & { readonly name?: string }): DriveSet
 }
 
-export function createSets({ drives, open, parityOf, reducedParityCount, retryMsMax, ...service }: SetsOptions): Sets {
+export function createSets(options: SetsOptions): Sets {
+  const { drives, open, parityOf, reducedParityCount, retryMsMax, fileSystems, ...service } = options
   return {
     ...service,
-    create(options) {
+    create(given) {
       let opened: OpenSet | undefined
       let redundant: RedundantSet | undefined
       const backend = createBackend({
-        ...options,
+        ...given,
+        ...fileSystems,
         drives,
-        parityCount: parityOf(options.endpoints.length),
+        parityCount: parityOf(given.endpoints.length),
         reducedParityCount,
         retryMsMax,
         onOpen(next) {

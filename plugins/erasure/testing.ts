@@ -20,6 +20,8 @@ export function createSimulatedSets(drives: DrivesService, parityOf: (driveCount
     open,
     parityOf,
     reducedParityCount: 0,
+    // Simulated folders are on no file system: asking the real one would take a time that does not depend on the seed.
+    fileSystems: { isMount: async () => true, sharedFileSystems: async () => [] },
     validate: () => [],
     check: async () => [],
     plan: async () => [],

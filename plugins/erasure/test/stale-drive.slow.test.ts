@@ -1,8 +1,11 @@
 /** Drives restored from an old copy: their missing shards are known before anybody reads them. */
 import { cp, rename, rm } from 'node:fs/promises'
-import type { Derive, Procedure } from 'svc/plugins/storage/api'
+import { setTimeout } from 'node:timers/promises'
+import { type Derive, type Procedure, readWindowMs } from 'svc/plugins/storage/api'
+import { readBlob } from 'svc/plugins/storage/testing'
 import { createSeededRandom } from 'svc/testing'
 import t, { type Test } from 'tap'
+import type { Member } from '../member.ts'
 import { tableByte } from '../set-keys.ts'
 import { hasShards, headOf } from '../set-record.ts'
 import { newFolders, openTestSet, type TestSet } from './fixtures/open-set.ts'
@@ -15,6 +18,7 @@ const keyOf = (name: string) => Buffer.from(`t${name}`)
 const procedures: Readonly<Record<string, Procedure>> = {
   put: (tx, { name, blobs }: { readonly name: string; readonly blobs?: readonly string[] }, body) =>
     tx.put(keyOf(name), Buffer.from(name), { body, blobs }),
+  delete: (tx, { name }: { readonly name: string }) => tx.delete(keyOf(name)),
 }
 const options = { procedures, derive, parityCount: 2 }
 const { signal } = new AbortController()
@@ -157,4 +161,36 @@ t.test('a copy of a drive is not another drive', async t => {
   await rm(paths[1]!, { recursive: true })
   await cp(paths[0]!, paths[1]!, { recursive: true })
   await t.rejects(openTestSet(paths, options), { code: 'drive_foreign', message: /hold the same drive/ })
+})
+
+t.test('a drive that alone has a deletion keeps its shard until the others have the deletion too', async t => {
+  const set = await openTestSet(await newFolders(t, 3), { ...options, parityCount: 1 })
+  t.teardown(() => set.stop())
+  const { members } = set.set
+  const lose = (slot: number) => set.set.onLost(members[slot]!, new Error('it is lost for this test'))
+  const writer = set.backend.createBlob(bytes.length)
+  await writer.write(bytes)
+  const blob = await writer.finish()
+  await set.backend.execute('put', { name: 'kept', blobs: [blob.id] })
+  const leader = set.set.leader() as Member
+  const away = members.find(each => each !== leader)!.slot
+  lose(away)
+  // It fails when it has the change, and before the other one gets it.
+  const { drive } = leader
+  const { execute } = drive
+  drive.execute = async <Result>(...args: Parameters<typeof execute>): Promise<Result> => {
+    const result = await execute.call(drive, ...args)
+    lose(leader.slot)
+    return result as Result
+  }
+  await t.rejects(set.backend.execute('delete', { name: 'kept' }), { code: 'unavailable' })
+  drive.execute = execute
+  t.ok(await set.backend.get(keyOf('kept')), 'the other one has never had the deletion')
+  await setTimeout(readWindowMs + 1000)
+  await set.repairLoop.bringBack(signal)
+  await set.repairLoop.markMissingShards()
+  lose(away)
+  t.ok(bytes.equals(await readBlob(set.backend, blob)), 'it is read with the shard of the drive that had deleted it')
+  await set.backend.execute('delete', { name: 'kept' }).catch(() => undefined)
+  await requireWhole(t, set, 'afterwards')
 })

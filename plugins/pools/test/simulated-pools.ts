@@ -169,9 +169,15 @@ export class SimulatedPools {
   #backend: StorageBackend | undefined
   #open: OpenPools | undefined
   #sets: ReadonlySet<OpenSet> = new Set()
+  /**
+   * Whether the set with the records has blobs too. Then only its drive that may be offline in another life fails: with a second one that
+   * lacks shards more than the parity would be missing.
+   */
+  readonly #hasBlobsWithRecords: boolean
 
   constructor(random: SeededRandom, counts: Counts) {
     this.random = random
+    this.#hasBlobsWithRecords = random.float() < 0.5
     this.#time = new SimulatedTime(random, 4)
     this.counts = counts
     this.addPool(3)
@@ -250,8 +256,7 @@ export class SimulatedPools {
     this.#backend = backend
     this.#open = opened
     this.#sets = sets.open
-    // Blobs in the record set are not tested here.
-    if (this.random.float() < 0.7) opened!.placement.exclude(0)
+    if (!this.#hasBlobsWithRecords || this.random.float() < 0.4) opened!.placement.exclude(0)
     return undefined
   }
 
@@ -393,16 +398,15 @@ export class SimulatedPools {
     }
   }
 
-  /**
-   * A drive of the set with the records fails: commits that are under way are in doubt. The background work brings it back. Only where all
-   * blobs are in other sets: those in the record set are not tested here.
-   */
+  /** A drive of the set with the records fails: commits that are under way are in doubt. The background work brings it back. */
   fail(): void {
-    const [records0, ...others] = this.open.placement.cells
-    if (records0 !== 0 || others.some(free => free === 0)) return
+    // The others are full.
+    if (!this.#hasBlobsWithRecords && this.open.placement.cells.slice(1).some(free => free === 0)) return
     const id = this.open.sets[0]!.backend.redundant!.id
     const records = [...this.#sets].find(({ set }) => set.document.setId === id)!
-    const working = records.set.members.filter(({ takesWrites }) => takesWrites)
+    const weak = this.pools[0]![0]!.path
+    const mayFail = (path: string) => !this.#hasBlobsWithRecords || path === weak
+    const working = records.set.members.filter(({ takesWrites, path }) => takesWrites && mayFail(path))
     if (working.length === 0) return
     records.set.onLost(this.random.pick(working), storageErrors.unavailable('The drive has failed.'))
     this.counts.failed++
