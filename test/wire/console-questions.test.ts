@@ -354,7 +354,10 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'What would they delete?' }).click()
     await page.getByText('Line 1, column 1: It is no list of rules').waitFor()
     // The server's words, at their place, until the text is changed.
-    await retype(page.locator('.cm-content'), '[\n{"id": "a", "enabled": true, "filter": {}, "expiration": {"days": 0}}]')
+    await retype(
+      page.locator('.cm-content'),
+      '[\n{"id": "a", "enabled": true, "filter": {}, "expiration": {"days": 0}}]',
+    )
     await page.getByText('It is no list of rules').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'What would they delete?' }).click()
     await page.getByText('Line 2, column 59: expiration.days: ').waitFor()
@@ -463,6 +466,95 @@ if (withoutBrowser !== false) {
     await admin.call('DELETE', '/buckets/site/policy')
     t.same(flaws, [])
   })
+
+  t.test(
+    'what is typed stays where the session ends, a right goes, or what was saved cannot be read again',
+    async t => {
+      const policy = (...Action: string[]) => ({
+        document: { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action, Resource: '*' }] },
+      })
+      const all = ['s3:*', 'admin:ManageDistributions']
+      await admin.call('PUT', '/policies/typist', policy(...all))
+      const { accessKeyId, secretAccessKey } = await admin.createUser('typist', { policyNames: ['typist'] })
+      await admin.call('POST', '/buckets', { name: 'typed' })
+      const made = await admin.call('POST', '/distributions', {
+        id: 'typed',
+        aliases: ['typed.example.test'],
+        origin: { bucket: 'typed' },
+      })
+      const { page, flaws } = await browser.open(t, {}, /401|403|412 PUT|503/)
+      const again = page.getByRole('dialog', { name: 'Sign in' })
+      const save = page.getByRole('button', { name: 'Save', exact: true })
+      /** Saves when the session is over, and signs in again after something was changed by others. */
+      const endSession = async (change: () => Promise<unknown>) => {
+        await page.context().clearCookies()
+        await save.click()
+        await again.waitFor()
+        await change()
+        await again.getByLabel('Access key').fill(accessKeyId)
+        await again.locator('input[type=password]').fill(secretAccessKey)
+        await again.getByRole('button', { name: 'Sign in' }).click()
+        await again.waitFor({ state: 'detached' })
+      }
+      const discard = async () => {
+        await page.getByRole('button', { name: 'Discard' }).click()
+        await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
+      }
+      const note = page.getByLabel('Note')
+      const distribution = `/distributions/${made.id}`
+      const comment = async (text: string) =>
+        admin.call('PUT', distribution, { ...(await admin.call('GET', distribution)), comment: text })
+      await signIn(page, distribution, accessKeyId, secretAccessKey)
+      await note.fill('mine')
+      const read = page.waitForResponse(
+        answer => answer.url().endsWith(distribution) && answer.request().method() === 'GET' && answer.ok(),
+      )
+      await endSession(() => comment('theirs'))
+      await read
+      await save.click()
+      await page.getByText('Somebody else has changed it').waitFor()
+      t.equal(await note.inputValue(), 'mine')
+      await discard()
+      await eventually('what is stored', async () => (await note.inputValue()) === 'theirs')
+
+      // It is saved, and cannot be read: it counts as saved, and what is typed then stays where it can be read again.
+      await page.route(`**${distribution}`, route =>
+        route.request().method() === 'GET' ? route.fulfill({ status: 503 }) : route.continue(),
+      )
+      await note.fill('saved')
+      await save.click()
+      await page.getByText(`${made.id} is saved`).waitFor()
+      await save.waitFor({ state: 'detached' })
+      await page.getByRole('button', { name: 'Try again' }).waitFor()
+      await page.unroute(`**${distribution}`)
+      await note.fill('saved, and more')
+      await page.getByRole('button', { name: 'Try again' }).click()
+      await page.getByRole('button', { name: 'Try again' }).waitFor({ state: 'detached' })
+      t.equal(await note.inputValue(), 'saved, and more')
+      await discard()
+      await eventually('what is stored', async () => (await note.inputValue()) === 'saved')
+
+      // The same in rules of a bucket, where what was typed is given up, and where the right has gone.
+      await page.goto(new URL('/buckets/typed?tab=lifecycle', page.url()).href)
+      await page.getByRole('button', { name: 'All rules as JSON' }).click()
+      const rules = (days: number) => ({ rules: [{ id: 'old', enabled: true, filter: {}, expiration: { days } }] })
+      await retype(page.locator('.cm-content'), JSON.stringify(rules(9000).rules))
+      await endSession(() => admin.call('PUT', '/buckets/typed/lifecycle', rules(8000)))
+      await discard()
+      await page.getByText('8,000 days').first().waitFor()
+      await page.getByRole('button', { name: 'All rules as JSON' }).click()
+      await page.locator('.cm-content').getByText('8000').waitFor()
+      await retype(page.locator('.cm-content'), JSON.stringify(rules(7000).rules))
+      await endSession(() => admin.call('PUT', '/policies/typist', policy('s3:ListBucket', 's3:ListAllMyBuckets')))
+      await page.getByText('This was not done: the session had ended').waitFor()
+      await save.click()
+      await page.getByRole('alert').getByText('s3:PutLifecycleConfiguration').waitFor()
+      await page.locator('.cm-content').getByText('7000').waitFor()
+      await discard()
+      await page.getByText('You may not see this tab').waitFor()
+      t.same(flaws, [])
+    },
+  )
 
   t.test('a policy that somebody else has stored is what the editor shows once it is loaded', async t => {
     const policy = (Action: string) => ({

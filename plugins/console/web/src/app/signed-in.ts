@@ -1,9 +1,16 @@
 /** Who is signed in, on every page behind the sign-in. */
 import { useRouteContext } from '@tanstack/react-router'
+import { useRef } from 'react'
 import type { SignedIn } from '../api/session.ts'
+import { useHasUnsaved } from '../parts/unsaved-forms.ts'
 
 export function useSignedIn(): SignedIn {
-  return useRouteContext({ from: '/inside' }).signedIn
+  const { signedIn } = useRouteContext({ from: '/inside' })
+  const hasUnsaved = useHasUnsaved()
+  const held = useRef(signedIn)
+  // As in `useKnownRights`: no page closes over what somebody has typed.
+  if (!hasUnsaved || held.current.session.accessKey !== signedIn.session.accessKey) held.current = signedIn
+  return held.current === signedIn ? signedIn : { ...signedIn, allowed: held.current.allowed }
 }
 
 /** Whether the caller may do this somewhere. What is shown by it may still be refused for one bucket; the server decides. */

@@ -73,6 +73,14 @@ const isPairs = (value: unknown): value is readonly (readonly [string, string])[
   value.length > 0 &&
   value.every(one => Array.isArray(one) && one.length === 2 && one.every(part => typeof part === 'string'))
 
+/** What stands in the form is stored now, also where it cannot be read yet. */
+export function takeAsSaved<Values extends object>(form: SavedValues<Values>): void {
+  form.setInitialValues(form.getValues())
+  form.resetDirty()
+}
+
+export type SavedValues<Values> = Pick<UseFormReturnType<Values>, 'getValues' | 'setInitialValues' | 'resetDirty'>
+
 /** The answer to what stands in the form; undefined where something else stands there by then. */
 export async function answerTo<Answer>(
   form: { getValues(): unknown },

@@ -1,6 +1,8 @@
 /** What the caller may do in one bucket: what decides which buttons and tabs are shown there. */
 import { useQuery } from '@tanstack/react-query'
+import { useRef } from 'react'
 import { call } from '../api/client.ts'
+import { useHasUnsaved } from './unsaved-forms.ts'
 
 const none: ReadonlySet<string> = new Set()
 
@@ -20,5 +22,11 @@ export function useKnownRights(bucket: string, prefix = ''): ReadonlySet<string>
     staleTime: 60_000,
   })
   // Whoever is not told asks for each thing, and is told then.
-  return error === null ? data : (data ?? none)
+  const rights = error === null ? data : (data ?? none)
+  const hasUnsaved = useHasUnsaved()
+  const id = `${bucket}/${prefix}`
+  const held = useRef({ id, rights })
+  // A right that is taken away does not take away what somebody has typed: saving it is refused in words.
+  if (!hasUnsaved || held.current.id !== id || held.current.rights === undefined) held.current = { id, rights }
+  return held.current.rights
 }

@@ -7,6 +7,7 @@ import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { useBesideFields } from './beside-fields.ts'
 import { Conflict, isConflict } from './conflict.tsx'
+import { type SavedValues, takeAsSaved } from './form.ts'
 import { SaveBar } from './save-bar.tsx'
 import { SentFields } from './sent-fields.tsx'
 import { Unsaved } from './unsaved.tsx'
@@ -16,8 +17,8 @@ interface Form {
   isDirty(): boolean
 }
 
-export interface SavingOptions<Saved> {
-  readonly form: Form
+export interface SavingOptions<Saved, Values> {
+  readonly form: Form & SavedValues<Values>
   /** Asked before `save`. With `false` nothing is saved, and nothing is told. */
   readonly confirm?: () => Promise<boolean>
   /** With `declined` nothing was saved, and nothing is told. */
@@ -29,13 +30,15 @@ export interface SavingOptions<Saved> {
   readonly reload: (saved: Saved) => Promise<void>
 }
 
-export function useSaving<Saved>({ form, confirm, save, message, stale, reload }: SavingOptions<Saved>) {
+export function useSaving<Saved, Values extends object>(options: SavingOptions<Saved, Values>) {
+  const { form, confirm, save, message, stale, reload } = options
   const queryClient = useQueryClient()
   return useMutation({
     mutationFn: async () => (confirm === undefined || (await confirm()) ? save() : 'declined'),
     async onSuccess(saved) {
       if (saved === 'declined') return
       form.setErrors({})
+      takeAsSaved(form)
       notifications.show({ color: 'teal', message })
       await Promise.all(stale.map(queryKey => queryClient.invalidateQueries({ queryKey })))
       await reload(saved)

@@ -64,8 +64,9 @@ export function Setting<Value>({
   /** What the browser has refused, at inputs with `data-path`. */
   const [refused, setRefused] = useState<Readonly<Record<string, string>>>({})
   const { element, unsaid } = useBesideFields(saving.error, setRefused)
-  // Whoever may not read a setting need not see that there is one.
-  if (stored.error instanceof Problem && stored.error.status === 403) return null
+  // Whoever may not read a setting need not see that there is one. Who has typed something while he might still sees what becomes of it.
+  const isHidden = stored.error instanceof Problem && stored.error.status === 403 && changed === undefined
+  if (isHidden) return null
   const value = changed === undefined ? stored.data : changed.value
   const change = (next: Value) => {
     setChanged({ value: next })

@@ -1,19 +1,22 @@
 /** A document that somebody edits: what is typed stays until it is saved, and a change that somebody else made first is told. */
 import { Skeleton } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
-import { Fragment, type ReactNode, useRef, useState } from 'react'
+import { type QueryKey, useQuery } from '@tanstack/react-query'
+import { Fragment, type ReactNode, useReducer, useRef, useState } from 'react'
 import type { Tagged } from '../api/client.ts'
 import { ProblemAlert } from './failure.tsx'
 import { UnsavedInDocument } from './unsaved.tsx'
+import { UnsavedForms } from './unsaved-forms.ts'
 
-export interface StoredDocumentProps<Document> {
-  readonly queryKey: readonly unknown[]
-  readonly load: (signal: AbortSignal) => Promise<Tagged<Document>>
-  /** Drawn anew for each stored version; `reload` shows what is stored now. */
-  readonly children: (stored: Tagged<Document>, reload: () => Promise<void>) => ReactNode
+export interface StoredDocumentOptions<Document> {
+  readonly queryKey: QueryKey
+  readonly load: (signal: AbortSignal) => Promise<Document>
 }
 
-export function StoredDocument<Document>({ queryKey, load, children }: StoredDocumentProps<Document>) {
+/**
+ * `shown` is what is stored, as it was read last; while one of `forms`, which are for `UnsavedInDocument`, has something unsaved, what was read
+ * before that. `reload` reads and shows what is stored now; `draws` counts how often.
+ */
+export function useStoredDocument<Document>({ queryKey, load }: StoredDocumentOptions<Document>) {
   const stored = useQuery({
     queryKey,
     queryFn: ({ signal }) => load(signal),
@@ -21,26 +24,39 @@ export function StoredDocument<Document>({ queryKey, load, children }: StoredDoc
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnMount: 'always',
   })
-  const [unsaved] = useState(() => new Set<object>())
-  // Counted: what somebody else has changed and taken back has the ETag of what is shown, and what is typed over it goes all the same.
-  const [asked, setAsked] = useState(0)
-  const shown = useRef<Tagged<Document>>(undefined)
+  const { data, error, isFetchedAfterMount } = stored
+  const [, drawAgain] = useReducer((count: number) => count + 1, 0)
+  const [forms] = useState(() => new UnsavedForms(drawAgain))
+  // What somebody else has changed and taken back has the ETag of what is shown, and what is typed over it goes all the same.
+  const [draws, setDraws] = useState(0)
+  const shown = useRef<Document>(undefined)
   const reload = async () => {
-    const { data } = await stored.refetch()
+    const { data, isSuccess } = await stored.refetch()
+    if (!isSuccess) return
     shown.current = data
-    setAsked(count => count + 1)
+    setDraws(count => count + 1)
   }
-  const { data, error } = stored
   // Read again for another reason: what is typed stays, and saving it tells that somebody else was quicker.
-  if (unsaved.size === 0 || shown.current === undefined) shown.current = stored.isFetchedAfterMount ? data : undefined
-  const retry = () => stored.refetch()
-  if (error !== null && data === undefined) return <ProblemAlert error={error} onRetry={retry} />
-  if (shown.current === undefined) return <Skeleton h={240} />
+  if (!forms.hasAny || shown.current === undefined) shown.current = isFetchedAfterMount ? data : undefined
+  const retry = () => void stored.refetch()
+  const isStale = data !== undefined
+  const failure = error === null ? null : <ProblemAlert error={error} onRetry={retry} isStale={isStale} />
+  return { stored, shown: isStale ? shown.current : undefined, failure, forms, draws, reload }
+}
+
+export interface StoredDocumentProps<Document> extends StoredDocumentOptions<Tagged<Document>> {
+  /** Drawn anew for each stored version; `reload` shows what is stored now. */
+  readonly children: (stored: Tagged<Document>, reload: () => Promise<void>) => ReactNode
+}
+
+export function StoredDocument<Document>({ children, ...options }: StoredDocumentProps<Document>) {
+  const { shown, failure, forms, draws, reload } = useStoredDocument(options)
+  if (shown === undefined) return failure ?? <Skeleton h={240} />
   return (
     <>
-      {error !== null && <ProblemAlert error={error} onRetry={retry} isStale />}
-      <UnsavedInDocument value={unsaved}>
-        <Fragment key={`${asked} ${shown.current.etag}`}>{children(shown.current, reload)}</Fragment>
+      {failure}
+      <UnsavedInDocument value={forms}>
+        <Fragment key={`${draws} ${shown.etag}`}>{children(shown, reload)}</Fragment>
       </UnsavedInDocument>
     </>
   )

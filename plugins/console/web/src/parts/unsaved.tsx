@@ -3,13 +3,13 @@ import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
 import { createContext, useContext, useEffect } from 'react'
 import { texts } from '../texts/index.ts'
-import { addUnsaved } from './unsaved-forms.ts'
+import { addUnsaved, type UnsavedForms } from './unsaved-forms.ts'
 
 /** Forms with something unsaved in the dialog around them. */
 export const UnsavedInDialog = createContext<Set<object> | undefined>(undefined)
 
 /** Forms with something unsaved over the document around them: it is not drawn anew under them. */
-export const UnsavedInDocument = createContext<Set<object> | undefined>(undefined)
+export const UnsavedInDocument = createContext<UnsavedForms | undefined>(undefined)
 
 /** True where forms stay while another tab of their page, which is part of the address, is looked at. */
 export const StaysInTabs = createContext(false)
@@ -41,12 +41,12 @@ export function Unsaved({ isDirty, isQuiet = false, isSent = () => false, words 
     if (!isDirty) return
     const form = {}
     inDialog?.add(form)
-    inDocument?.add(form)
     const remove = addUnsaved()
+    const removeFromDocument = inDocument?.add()
     return () => {
-      remove()
       inDialog?.delete(form)
-      inDocument?.delete(form)
+      remove()
+      removeFromDocument?.()
     }
   }, [isDirty, inDialog, inDocument])
   if (!isDirty) return null

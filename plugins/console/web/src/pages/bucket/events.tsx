@@ -7,7 +7,7 @@ import { asRead, call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { formErrorsOf } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
-import { useForm } from '../../parts/form.ts'
+import { takeAsSaved, useForm } from '../../parts/form.ts'
 import { LinkedText } from '../../parts/linked-text.tsx'
 import { MoveButtons } from '../../parts/move-buttons.tsx'
 import { useRights } from '../../parts/rights.ts'
@@ -70,6 +70,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
       }),
     onError: error => form.setErrors(ruleErrorsOf(error)),
     async onSuccess() {
+      takeAsSaved(form)
       notifications.show({ color: 'teal', message: texts.common.saved })
       // Saving has tried the targets.
       await queryClient.invalidateQueries({ queryKey: ['notify-targets'] })

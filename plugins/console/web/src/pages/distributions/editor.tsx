@@ -10,7 +10,6 @@ import type { DistributionTab } from '../../app/distribution-tabs.ts'
 import { useMay, useSignedIn } from '../../app/signed-in.ts'
 import { useUnsaid } from '../../parts/beside-fields.ts'
 import { Conflict, isConflict } from '../../parts/conflict.tsx'
-import { ProblemAlert } from '../../parts/failure.tsx'
 import { useFocusKept } from '../../parts/focus-kept.ts'
 import { Name } from '../../parts/name.tsx'
 import { useRights } from '../../parts/rights.ts'
@@ -18,8 +17,10 @@ import { SaveBar } from '../../parts/save-bar.tsx'
 import { useSaving } from '../../parts/saved-form.tsx'
 import { Secret, ShownOnce } from '../../parts/secret-once.tsx'
 import { useShowSecret } from '../../parts/secrets-in-turn.ts'
+import { useStoredDocument } from '../../parts/stored-document.tsx'
 import { TabRow } from '../../parts/tab-row.tsx'
-import { StaysInTabs, Unsaved } from '../../parts/unsaved.tsx'
+import { StaysInTabs, Unsaved, UnsavedInDocument } from '../../parts/unsaved.tsx'
+import type { UnsavedForms } from '../../parts/unsaved-forms.ts'
 import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
 import { useOpenQuestion } from '../access/open-question.tsx'
@@ -54,12 +55,9 @@ export function DistributionPage() {
 }
 
 function StoredDistribution({ id }: { id: string }) {
-  const stored = useQuery({
+  const { stored, shown, failure, forms, draws, reload } = useStoredDocument({
     queryKey: ['distribution', id],
-    queryFn: ({ signal }) => call('getDistribution', { params: { id }, signal }),
-    // What somebody is typing is not replaced by what comes in meanwhile.
-    staleTime: Number.POSITIVE_INFINITY,
-    refetchOnMount: 'always',
+    load: signal => call('getDistribution', { params: { id }, signal }),
   })
   const [warnings, setWarnings] = useState<readonly string[]>([])
   const showSecret = useShowSecret()
@@ -71,12 +69,8 @@ function StoredDistribution({ id }: { id: string }) {
       params: { id },
       search: chosen === 'general' ? {} : { tab: chosen },
     })
-  const { data, error } = stored
   const served = useServed(id, stored)
-  const failure = error !== null && (
-    <ProblemAlert error={error} onRetry={() => stored.refetch()} isStale={data !== undefined} />
-  )
-  if (data === undefined && error !== null) {
+  if (stored.data === undefined && failure !== null) {
     return (
       <Stack align="flex-start">
         <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
@@ -89,18 +83,20 @@ function StoredDistribution({ id }: { id: string }) {
       </Stack>
     )
   }
-  if (data === undefined || !stored.isFetchedAfterMount) return <Skeleton h={400} />
+  if (shown === undefined) return <Skeleton h={400} />
   return (
     <>
       {failure}
       <Editor
-        stored={{ ...data, served }}
+        stored={{ ...shown, served }}
+        draws={draws}
+        forms={forms}
         warnings={warnings}
         tab={tab}
         onTab={choose}
         onSaved={async saved => {
           setWarnings(saved?.warnings ?? [])
-          await stored.refetch()
+          await reload()
         }}
         onRotated={made => {
           showSecret(onKept => (
@@ -108,7 +104,7 @@ function StoredDistribution({ id }: { id: string }) {
               <Secret label={made.name} value={made.value} />
             </ShownOnce>
           ))
-          void stored.refetch()
+          void reload()
         }}
       />
     </>
@@ -134,6 +130,9 @@ function useServed(id: string, { data, dataUpdatedAt, isFetchedAfterMount }: Use
 
 interface EditorProps {
   readonly stored: Distribution
+  /** How often it was read and shown anew because that was asked for. */
+  readonly draws: number
+  readonly forms: UnsavedForms
   readonly warnings: readonly string[]
   readonly tab: DistributionTab
   readonly onTab: (tab: DistributionTab) => void
@@ -141,7 +140,7 @@ interface EditorProps {
   readonly onRotated: (secret: OriginSecret) => void
 }
 
-function Editor({ stored, warnings, tab, onTab, onSaved, onRotated }: EditorProps) {
+function Editor({ stored, draws, forms, warnings, tab, onTab, onSaved, onRotated }: EditorProps) {
   const { id, etag } = stored
   const form = useDraftForm(draftOf(stored))
   const [isSigning, setSigning] = useState(false)
@@ -169,11 +168,12 @@ function Editor({ stored, warnings, tab, onTab, onSaved, onRotated }: EditorProp
     stale: [['distributions']],
     reload: onSaved,
   })
-  const drawn = useRef(etag)
+  const version = `${draws} ${etag}`
+  const drawn = useRef(version)
   // Drawn anew is the draft alone: forms of their own beside it keep what is typed there.
   useLayoutEffect(() => {
-    if (drawn.current === etag) return
-    drawn.current = etag
+    if (drawn.current === version) return
+    drawn.current = version
     form.setInitialValues(draftOf(stored))
     form.reset()
     if (saving.isError) saving.reset()
@@ -218,7 +218,9 @@ function Editor({ stored, warnings, tab, onTab, onSaved, onRotated }: EditorProp
               </Button>
             )}
           </Group>
-          <Unsaved isDirty={isDirty} isQuiet />
+          <UnsavedInDocument value={forms}>
+            <Unsaved isDirty={isDirty} isQuiet />
+          </UnsavedInDocument>
           <Conflict error={spoken} onLoad={() => onSaved()} />
           {stored.enabled && stored.blocked && <Blocked bucket={stored.origin.bucket} />}
           {stored.logEnded && (
@@ -232,6 +234,7 @@ function Editor({ stored, warnings, tab, onTab, onSaved, onRotated }: EditorProp
               error={saving.error}
               isSaving={saving.isPending}
               stored={stored}
+              version={version}
               tab={tab}
               onTab={onTab}
               onSave={save}
@@ -273,6 +276,8 @@ interface SectionsProps {
   readonly error: unknown
   readonly isSaving: boolean
   readonly stored: Distribution
+  /** Of what is stored, with how often it was read again. */
+  readonly version: string
   readonly tab: DistributionTab
   readonly onTab: (tab: DistributionTab) => void
   readonly onSave: (event?: FormEvent<HTMLFormElement>) => void
@@ -285,7 +290,7 @@ interface SectionsProps {
 const ofCache = ['cache', 'purge', 'warmup', 'statistics'] as const
 const isDraftTab = (tab: string): boolean => !ofCache.includes(tab as 'cache')
 
-function Sections({ error, isSaving, stored, tab, onTab, onSave, onRotated, discards }: SectionsProps) {
+function Sections({ error, isSaving, stored, version, tab, onTab, onSave, onRotated, discards }: SectionsProps) {
   const { id, mode } = stored
   const { bucket } = stored.origin
   const rights = useRights(bucket)
@@ -324,7 +329,7 @@ function Sections({ error, isSaving, stored, tab, onTab, onSave, onRotated, disc
            * The browser knows only the fields that are open: the server looks at all. What is typed while they are on their way would be
            * gone when they are drawn anew.
            */}
-          <form key={`${stored.etag} ${discards}`} noValidate onSubmit={onSave} inert={isSaving}>
+          <form key={`${version} ${discards}`} noValidate onSubmit={onSave} inert={isSaving}>
             <Suspense fallback={<Skeleton h={240} />}>{panel}</Suspense>
           </form>
         </Tabs.Panel>
