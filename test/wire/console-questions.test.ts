@@ -361,6 +361,9 @@ if (withoutBrowser !== false) {
     await page.getByText('It is no list of rules').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'What would they delete?' }).click()
     await page.getByText('Line 2, column 59: expiration.days: ').waitFor()
+    await retype(page.locator('.cm-content'), '[{"id": "a", "id": "b"}]')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Line 1, column 14: id is there twice').waitFor()
     await discard()
     // Somebody has changed the rules, and taken that back.
     await page.getByRole('button', { name: 'Edit rule uploads' }).waitFor()
@@ -572,6 +575,7 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Save' }).click()
     await dialog.getByRole('button', { name: 'Load what is stored now' }).click()
     await dialog.locator('.cm-content').getByText('s3:DeleteObject').waitFor()
+    await dialog.getByText('Somebody else has changed it').waitFor({ state: 'detached' })
     t.match(await stored(), /DeleteObject/)
     await retype(dialog.locator('.cm-content'), JSON.stringify(policy('s3:ListBucket')).replace('/*', ''))
     await dialog.getByRole('button', { name: 'Save' }).click()

@@ -101,7 +101,13 @@ export function FormDialog({
           }}
         >
           <Stack>
-            <Conflict error={unsaid} onLoad={onConflict ?? readAgain} />
+            <Conflict
+              error={unsaid}
+              onLoad={async () => {
+                await (onConflict ?? readAgain)()
+                sending.reset()
+              }}
+            />
             <SentFields isSending={sending.isPending}>{children}</SentFields>
             {progress}
             <Unsaved

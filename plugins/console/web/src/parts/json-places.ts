@@ -1,5 +1,6 @@
 /** Where something of a JSON document stands in its text. */
 import { jsonLanguage } from '@codemirror/lang-json'
+import { texts } from '../texts/index.ts'
 
 /** Counted from 1. */
 export interface Place {
@@ -45,8 +46,44 @@ function placeAt(text: string, at: number): Place {
   return { line: before.length, column: before.at(-1)!.length + 1 }
 }
 
+/** What the browser itself finds wrong with a text. */
+export class JsonMistake extends Error {
+  readonly place: Place
+
+  constructor(message: string, place: Place) {
+    super(message)
+    this.place = place
+  }
+}
+
+/** Throws `JsonMistake`, also where an object has a name twice: only the last of its values would be sent, and nobody would see that. */
+export function readJson(text: string): unknown {
+  try {
+    const value = JSON.parse(text)
+    requireNamesOnce(text)
+    return value
+  } catch (error) {
+    if (error instanceof JsonMistake) throw error
+    throw new JsonMistake(texts.common.notJson((error as Error).message), placeOfSyntaxError(text))
+  }
+}
+
+function requireNamesOnce(text: string): void {
+  jsonLanguage.parser.parse(text).iterate({
+    enter({ name: type, node }) {
+      if (type !== 'Object') return
+      const names = new Set<string>()
+      for (const property of node.getChildren('Property')) {
+        const name = nameOf(text, property) ?? ''
+        if (names.has(name)) throw new JsonMistake(texts.pairs.twice(name), placeAt(text, property.from))
+        names.add(name)
+      }
+    },
+  })
+}
+
 /** Where a text stops to be JSON: browsers say it in words of their own. */
-export function placeOfSyntaxError(text: string): Place {
+function placeOfSyntaxError(text: string): Place {
   let at = text.length
   jsonLanguage.parser.parse(text).iterate({
     enter({ type, from }) {

@@ -6,11 +6,10 @@ import { Problem } from '../../api/problem.ts'
 import { Conflict, isConflict } from '../../parts/conflict.tsx'
 import { Findings } from '../../parts/findings.tsx'
 import { type Finding, JsonEditor } from '../../parts/json-editor.tsx'
-import { placeOf, placeOfSyntaxError } from '../../parts/json-places.ts'
+import { JsonMistake, placeOf, readJson } from '../../parts/json-places.ts'
 import { SaveBar } from '../../parts/save-bar.tsx'
 import { SentFields } from '../../parts/sent-fields.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
-import { texts } from '../../texts/index.ts'
 import { lifecycleTexts } from '../../texts/lifecycle.ts'
 import type { LifecycleRules } from './lifecycle.tsx'
 import { LifecyclePreview } from './lifecycle-preview.tsx'
@@ -94,29 +93,18 @@ export function LifecycleJson({ bucket, label, rules, onSave, onTyped, onChanged
 }
 
 function parsed(text: string): LifecycleRules {
-  const rules = read(text)
+  const rules = readJson(text)
   const isList =
     Array.isArray(rules) && rules.every(rule => typeof rule === 'object' && rule !== null && !Array.isArray(rule))
-  if (!isList) throw new NoList(lifecycleTexts.notList)
+  if (!isList) throw new JsonMistake(lifecycleTexts.notList, { line: 1, column: 1 })
   return rules
-}
-
-class NoList extends Error {}
-
-function read(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw new SyntaxError(texts.common.notJson((error as Error).message))
-  }
 }
 
 const ofRules = /^(?:\/draft)?\/rules(?:\/|$)/
 
 /** The text is the list that the body has as `rules`, or within `draft`. */
 function findingsOf(error: unknown, text: string): readonly Finding[] {
-  if (error instanceof SyntaxError) return [{ ...placeOfSyntaxError(text), message: error.message, isError: true }]
-  if (error instanceof NoList) return [{ line: 1, column: 1, message: error.message, isError: true }]
+  if (error instanceof JsonMistake) return [{ ...error.place, message: error.message, isError: true }]
   if (!(error instanceof Problem)) return []
   return error.fields
     .filter(({ field }) => ofRules.test(field))

@@ -4,6 +4,7 @@ import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { ImportForm } from '../../parts/import-form.tsx'
+import { Name } from '../../parts/name.tsx'
 import { Reasons } from '../../parts/question.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
@@ -89,7 +90,7 @@ function Outcome({ result }: { result: Result }) {
           {changes.map(({ kind, name, element, before, after }) => (
             <Table.Tr key={`${kind} ${name} ${element}`}>
               <Table.Td>
-                {kind} {name}
+                {kind} <Name>{name}</Name>
               </Table.Td>
               <Table.Td>{element}</Table.Td>
               <Table.Td>
@@ -107,5 +108,10 @@ function Outcome({ result }: { result: Result }) {
 }
 
 function Value({ of: value }: { of: unknown }) {
-  return value === undefined ? '–' : <Code style={{ overflowWrap: 'anywhere' }}>{JSON.stringify(value)}</Code>
+  if (value === undefined) return '–'
+  return (
+    <Code style={{ overflowWrap: 'anywhere' }}>
+      <Name>{JSON.stringify(value)}</Name>
+    </Code>
+  )
 }

@@ -12,7 +12,8 @@ import { ProblemAlert } from '../../parts/failure.tsx'
 import { Findings } from '../../parts/findings.tsx'
 import { FormModal } from '../../parts/form-modal.tsx'
 import { type Finding, JsonEditor } from '../../parts/json-editor.tsx'
-import { placeOf, placeOfSyntaxError } from '../../parts/json-places.ts'
+import { JsonMistake, placeOf, readJson } from '../../parts/json-places.ts'
+import { Name } from '../../parts/name.tsx'
 import { Reasons } from '../../parts/question.tsx'
 import { SentFields } from '../../parts/sent-fields.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
@@ -67,7 +68,7 @@ function Form({ stored: { document: stored, etag }, onReload, onClose }: FormPro
   const [wanted, setWanted] = useState<Wanted>()
   const looking = useMutation({
     async mutationFn(text: string) {
-      const config = parsed(text)
+      const config = readJson(text) as Config
       // The server refuses before anything is shown that it would refuse.
       const result = await call('importConfig', { query: { mode: 'replace', dryRun: true }, body: config })
       return { config, differences: differencesOf(stored, config, result) }
@@ -142,17 +143,9 @@ function Form({ stored: { document: stored, etag }, onReload, onClose }: FormPro
   )
 }
 
-function parsed(text: string): Config {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw new SyntaxError(words.notJson((error as Error).message))
-  }
-}
-
 /** What was sent stands at its lines: the server names a key of a subsystem as `notify_webhook:name.endpoint`. */
 function findingsOf(error: unknown, text: string): readonly Finding[] {
-  if (error instanceof SyntaxError) return [{ ...placeOfSyntaxError(text), message: error.message, isError: true }]
+  if (error instanceof JsonMistake) return [{ ...error.place, message: error.message, isError: true }]
   if (!(error instanceof Problem)) return []
   return error.fields
     .filter(({ field }) => field !== '')
@@ -190,7 +183,9 @@ function Differences({ differences }: { differences: readonly Difference[] }) {
         <Reasons label={words.wholeTitle} heads={[words.key, words.before, words.after]}>
           {differences.map(({ setting, before, after }) => (
             <Table.Tr key={setting}>
-              <Table.Td>{setting}</Table.Td>
+              <Table.Td>
+                <Name>{setting}</Name>
+              </Table.Td>
               <Table.Td>
                 <Value text={before} />
               </Table.Td>
@@ -206,4 +201,10 @@ function Differences({ differences }: { differences: readonly Difference[] }) {
 }
 
 const Value = ({ text }: { text: string | undefined }) =>
-  text === undefined ? words.isDefault : <Code style={{ overflowWrap: 'anywhere' }}>{text}</Code>
+  text === undefined ? (
+    words.isDefault
+  ) : (
+    <Code style={{ overflowWrap: 'anywhere' }}>
+      <Name>{text}</Name>
+    </Code>
+  )

@@ -59,7 +59,6 @@ export const settings = {
   wholeHint:
     'What is left out is reset to its default. A masked secret keeps what is stored. All of it is saved, or nothing.',
   wholeLabel: 'Settings as JSON',
-  notJson: (message: string) => `This is no JSON: ${message}`,
   look: 'Look at the changes',
   apply: 'Save these changes',
   backToText: 'Back to the text',
