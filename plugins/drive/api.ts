@@ -52,9 +52,11 @@ export interface DriveOptions {
   readonly deploymentId?: string
   /**
    * Called in the main thread for each unreferenced blob of a former run: whether it may be deleted. `later`: not known yet, ask
-   * again. Without an id: whether that is unknown for all blobs, also for those that lose their last reference now. Default: `delete`.
+   * again. Without an id: whether that is unknown for all blobs. Default: `delete`.
    */
   garbage?(blobId?: string): Garbage
+  /** Asked in the main thread before blobs that have lost their last reference are deleted. Default: they may be. */
+  readonly finality?: Finality
   /**
    * No other drive has this data: bytes that a record refers to and that are missing or damaged are `corrupt`, and counted in the
    * status. Otherwise missing ones are `gone`.
@@ -70,6 +72,14 @@ export interface DriveOptions {
 }
 
 export type Garbage = 'delete' | 'keep' | 'later'
+
+/** What a drive of a set has to know of the others before it deletes the blobs that its records do not reference any more. */
+export interface Finality {
+  /** Whether nothing that the drive did before or at this monotonic time, in milliseconds, will be undone. */
+  isFinal(atMs: number): boolean
+  /** `false` for a drive that has every change. Otherwise whether any record of the set, which it may get later, references the blob. */
+  isNeeded(blobId: string): false | Promise<boolean>
+}
 
 export interface DriveBlobOptions extends BlobOptions {
   /** An id from `newBlobId`. */

@@ -36,6 +36,8 @@ export interface BlobFilesOptions {
   spare(id: string): Promise<void>
   /** Deletes a blob unless a record references it. */
   discard(id: string): MaybePromise<void>
+  /** Whether a record references a blob, or may do so. Default: none does. */
+  isReferenced?(id: string): boolean
 }
 
 export class BlobFiles {
@@ -51,6 +53,7 @@ export class BlobFiles {
   readonly #marks: BlobMarks
   readonly #spare: (id: string) => Promise<void>
   readonly #discard: (id: string) => MaybePromise<void>
+  readonly #isReferenced: (id: string) => boolean
   /** Files to delete, with the callback of each. */
   readonly #deletes = new Map<string, ((id: string) => void) | undefined>()
   readonly #underWay = new Map<string, Promise<void>>()
@@ -71,6 +74,7 @@ export class BlobFiles {
     this.#marks = options.marks
     this.#spare = options.spare
     this.#discard = options.discard
+    this.#isReferenced = options.isReferenced ?? (() => false)
     this.startMs = options.startMs
     this.#lastIdMs = options.startMs
   }
@@ -171,8 +175,8 @@ export class BlobFiles {
   }
 
   /**
-   * Deletes files in the background; after a crash the next start deletes the rest. `onDone` is called for each file, after a
-   * failure too.
+   * Deletes files in the background, unless a record references them by then; after a crash the next start deletes the rest. `onDone` is
+   * called for each file, after a failure too.
    */
   deleteSoon(ids: readonly string[], onDone?: (id: string) => void): void {
     for (const id of ids) this.#deletes.set(id, onDone ?? this.#deletes.get(id))
@@ -202,10 +206,12 @@ export class BlobFiles {
     try {
       for (const [id, onDone] of this.#deletes) {
         this.#deletes.delete(id)
-        const deleting = this.#delete(id)
-        this.#underWay.set(id, deleting)
-        await deleting
-        this.#underWay.delete(id)
+        if (!this.#isReferenced(id)) {
+          const deleting = this.#delete(id)
+          this.#underWay.set(id, deleting)
+          await deleting
+          this.#underWay.delete(id)
+        }
         onDone?.(id)
       }
     } finally {

@@ -5,28 +5,27 @@
  * - Blobs still listed here when the process ends are deleted as garbage after the next start.
  * - There is no time limit for a pin here. A reader that makes progress finishes, and the server cuts off clients that stop
  *   reading.
- * - A drive of a set that lacks changes deletes nothing: it may have lost a reference by a change that was never confirmed, and gets the
- *   record again when it catches up.
+ * - A drive of a set may have to undo what it did, and may still get a record that refers to a blob: see `Finality`.
  */
 import { type Clock, isCatalogError } from 'svc/kernel'
+import type { Finality } from './api.ts'
 import type { BlobMarks } from './blob-marks.ts'
 
 const sweepMs = 250
 /** Interval between checks of pinned blobs: they can be many, and stay pinned for long. */
 const pinnedSweepMs = 1000
-/** Most blobs that wait while nothing may be deleted. Further ones are left to the clean-up after the next start, to bound memory. */
-const heldMax = 100_000
+/** Most blobs that a sweep asks about. */
+const askedPerSweepMax = 1000
 
 export interface DeadBlobsOptions {
   readonly clock: Clock
   readonly readWindowMs: number
-  /** Whether references that are gone are gone for good. */
-  mayDelete(): boolean
+  readonly finality: Finality
   /** Whether any thread has pinned the blob. */
   isPinned(id: string): boolean
-  /** Whether a record references the blob again, which happens only if it was written anew. */
+  /** Whether a record references the blob again: it was written anew, or a set has undone a change. */
   isReferenced(id: string): boolean
-  /** Deletes the files and calls `onDone` for each. */
+  /** Deletes the files of those that no record references by then, and calls `onDone` for each. */
   remove(ids: readonly string[], onDone: (id: string) => void): void
   /** Cancels the deletion if possible, otherwise waits for it: see `BlobFiles.keep`. */
   keep(id: string): Promise<void>
@@ -38,6 +37,10 @@ export class DeadBlobs {
   readonly #options: DeadBlobsOptions
   /** By id, the monotonic time at which the blob lost its last reference; oldest first. */
   readonly #waiting = new Map<string, number>()
+  /** Those that a set is being asked about. */
+  readonly #asked = new Set<string>()
+  /** By id, the monotonic time at which the set was asked: it does not need them, if all that it knew then is final. */
+  readonly #unneeded = new Map<string, number>()
   readonly #pinned = new Set<string>()
   /** Files being deleted. */
   readonly #going = new Set<string>()
@@ -50,15 +53,23 @@ export class DeadBlobs {
   }
 
   get count(): number {
-    return this.#waiting.size + this.#pinned.size
+    return this.#waiting.size + this.#asked.size + this.#unneeded.size + this.#pinned.size
   }
 
   has(id: string): boolean {
-    return this.#waiting.has(id) || this.#pinned.has(id) || this.#going.has(id)
+    return this.#isKept(id) || this.#going.has(id)
+  }
+
+  #isKept(id: string): boolean {
+    return this.#waiting.has(id) || this.#asked.has(id) || this.#unneeded.has(id) || this.#pinned.has(id)
+  }
+
+  #forget(id: string): boolean {
+    return [this.#waiting, this.#asked, this.#unneeded, this.#pinned].some(blobs => blobs.delete(id))
   }
 
   add(ids: readonly string[]): void {
-    if (this.#isClosed || (this.count >= heldMax && !this.#options.mayDelete())) return
+    if (this.#isClosed) return
     const now = this.#now()
     for (const id of ids) {
       if (this.has(id)) continue
@@ -88,8 +99,7 @@ export class DeadBlobs {
   }
 
   #sweep(): void {
-    const { readWindowMs, mayDelete, isPinned, isReferenced, remove, marks } = this.#options
-    if (!mayDelete()) return
+    const { readWindowMs, finality, isPinned, isReferenced, remove, marks } = this.#options
     const now = this.#now()
     const gone: string[] = []
     if (now >= this.#pinnedSweepAtMs) {
@@ -100,11 +110,27 @@ export class DeadBlobs {
         gone.push(id)
       }
     }
-    for (const [id, diedMs] of this.#waiting) {
-      if (now - diedMs <= readWindowMs) break
-      this.#waiting.delete(id)
+    const goes = (id: string) => {
       if (isPinned(id)) this.#pinned.add(id)
       else gone.push(id)
+    }
+    for (const [id, askedMs] of this.#unneeded) {
+      if (!finality.isFinal(askedMs)) continue
+      this.#unneeded.delete(id)
+      goes(id)
+    }
+    let askedCount = 0
+    for (const [id, diedMs] of this.#waiting) {
+      if (now - diedMs <= readWindowMs || askedCount >= askedPerSweepMax) break
+      if (!finality.isFinal(diedMs)) continue
+      this.#waiting.delete(id)
+      const answer = finality.isNeeded(id)
+      if (answer === false) goes(id)
+      else {
+        askedCount++
+        this.#asked.add(id)
+        void this.#ask(id, answer, now)
+      }
     }
     const removable = gone.filter(id => {
       if (isReferenced(id)) marks.onSettled(id)
@@ -114,13 +140,24 @@ export class DeadBlobs {
     if (removable.length > 0) remove(removable, this.#onGone)
   }
 
+  async #ask(id: string, answer: Promise<boolean>, askedMs: number): Promise<void> {
+    const isNeeded = await answer.catch(() => undefined)
+    // Written anew meanwhile.
+    if (!this.#asked.delete(id) || this.#isClosed) return
+    if (isNeeded === false) this.#unneeded.set(id, askedMs)
+    // With the record it gets a reference again, and is added here if it loses that one too.
+    else if (isNeeded === true) this.#options.marks.onSettled(id)
+    else this.#waiting.set(id, this.#now())
+    this.#arm()
+  }
+
   readonly #onGone = (id: string): void => {
     if (this.#going.delete(id)) this.#options.marks.onSettled(id)
   }
 
   /** For a blob that is written anew: resolves when its file will not be deleted, unless it loses its references again. */
   async spare(id: string): Promise<void> {
-    if (this.#waiting.delete(id) || this.#pinned.delete(id)) this.#options.marks.onSettled(id)
+    if (this.#forget(id)) this.#options.marks.onSettled(id)
     if (!this.#going.has(id)) return
     await this.#options.keep(id)
     this.#onGone(id)

@@ -17,7 +17,7 @@ import type {
   StoredRecord,
 } from 'svc/plugins/storage/api'
 import { readWindowMs } from 'svc/plugins/storage/api'
-import type { Garbage } from './api.ts'
+import type { Finality, Garbage } from './api.ts'
 import type { Ballast } from './ballast.ts'
 import type { BlobFiles } from './blob-files.ts'
 import type { BlobMarks } from './blob-marks.ts'
@@ -78,6 +78,7 @@ export interface DriveOptions {
   readonly readWindowMs?: number
   /** See `DriveOptions` of `api.ts`. */
   garbage?(blobId?: string): Garbage
+  readonly finality?: Finality
   /** Called once, when the drive becomes faulty. */
   onFault?(error: unknown): void
   /** See `DriveOptions` of `api.ts`. */

@@ -3,7 +3,9 @@
  * index lacks. `createOwnedDrive` calls it at each start.
  */
 
+import { isCatalogError } from 'svc/kernel'
 import { readWindowMs } from 'svc/plugins/storage/api'
+import type { Finality } from './api.ts'
 import { Ballast } from './ballast.ts'
 import { BlobFiles } from './blob-files.ts'
 import { BlobMarks, blobMarksBytes } from './blob-marks.ts'
@@ -172,6 +174,15 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
       startMs: clock.now(),
       marks,
       spare: id => deadBlobs.spare(id),
+      isReferenced(id) {
+        try {
+          return state.isBlobReferenced(id)
+        } catch (error) {
+          // The drive has failed, and nobody knows.
+          if (!isCatalogError(error)) throw error
+          return true
+        }
+      },
       discard(id) {
         if (!state.isBlobReferenced(id) && !deadBlobs.has(id)) blobFiles.deleteSoon([id])
       },
@@ -194,7 +205,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
     const deadBlobs: DeadBlobs = new DeadBlobs({
       clock,
       readWindowMs: options.readWindowMs ?? readWindowMs,
-      mayDelete: () => options.garbage?.() !== 'later',
+      finality: options.finality ?? alwaysFinal,
       isPinned: id => pins.has(id) || options.isPinnedElsewhere?.(id) === true,
       isReferenced: id => state.isBlobReferenced(id),
       remove: (ids, onDone) => blobFiles.deleteSoon(ids, onDone),
@@ -264,6 +275,8 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
     throw asDriveError(error, path)
   }
 }
+
+const alwaysFinal: Finality = { isFinal: () => true, isNeeded: () => false }
 
 /** Infinity for a disk that does not answer: the error is not a lack of space then. */
 async function freeBytesOf(disk: Disk, path: string): Promise<number> {

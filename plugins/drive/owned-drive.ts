@@ -46,7 +46,8 @@ export function createOwnedDrive(
   open: Set<OpenDrive>,
   environment: DriveEnvironment = realEnvironment,
 ): OfferedDrive {
-  const { path, name, procedures, derive, threads, ports, log, deploymentId, isAlone, garbage, onFault } = options
+  const { path, name, procedures, derive, threads, ports, log, deploymentId, isAlone, garbage, finality, onFault } =
+    options
   let opened: Opened | undefined
   /** Why the drive is closed although it should be open: its index was lost, and it could not be opened again. */
   let failure: unknown
@@ -90,6 +91,7 @@ export function createOwnedDrive(
           if (opened !== undefined && opened.drive.engine.fault === error) onFailed(opened.drive, error)
         }),
       garbage,
+      finality,
       observer: memory?.shared,
       spaceCells: memory?.shared.spaceCells,
       blobMarks: memory?.marks,

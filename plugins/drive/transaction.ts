@@ -114,7 +114,7 @@ export class DriveTransaction implements Transaction {
       body = this.#takeBody(options.bodyOf, keyText(key))
       moved = body !== undefined
     }
-    this.#hasPuts = true
+    if (options?.isUpkeep !== true) this.#hasPuts = true
     if (options?.body !== undefined) this.#hasBodies = true
     this.#put(batch, asBuffer(key), value, body, moved, blobs)
   }

@@ -3,7 +3,7 @@
  * serves the worker threads, which have a backend of their own (`worker-set.ts`). Created by `sets.ts`.
  */
 import type { Threads } from 'svc/kernel'
-import type { Garbage } from 'svc/plugins/drive/api'
+import type { Finality, Garbage } from 'svc/plugins/drive/api'
 import type { BlobRef, ExecuteOptions, StorageBackend } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { AnswerWatch, isDoneIn } from './answer-watch.ts'
@@ -81,6 +81,8 @@ interface Running extends OpenSet {
   readonly stopping: AbortController
 }
 
+const memberAt = ({ set }: Pick<Running, 'set'>, index: number) => set.members.find(each => each.index === index)!
+
 function createMainSet(options: BackendOptions): SetBackend {
   const { threads, ports, log, drives, endpoints, parityCount, procedures, derive } = options
   const { isMount = mounts.isMount, sharedFileSystems = mounts.sharedFileSystems } = options
@@ -111,7 +113,15 @@ function createMainSet(options: BackendOptions): SetBackend {
   const create = (index: number, deploymentId: string) => {
     const garbage = (blobId?: string) => (running === undefined ? 'later' : garbageIn(running, index, blobId))
     const onFault = (error: unknown) => failDrive(index, error)
-    made[index] ??= createDrive(driveOptions, index, watch, { deploymentId, garbage, onFault })
+    const finality: Finality = {
+      isFinal: atMs => running?.set.isFinal(memberAt(running, index), atMs) === true,
+      isNeeded(blobId) {
+        if (running === undefined) return Promise.resolve(true)
+        const { slot, hasCaughtUp } = memberAt(running, index)
+        return hasCaughtUp ? false : running.healing.isOwned(idFromSlot(blobId, slot))
+      },
+    }
+    made[index] ??= createDrive(driveOptions, index, watch, { deploymentId, garbage, finality, onFault })
     return made[index]
   }
   /** A drive has failed, perhaps while nobody used it. Before the set is open, the start finds it. */
@@ -122,11 +132,12 @@ function createMainSet(options: BackendOptions): SetBackend {
   }
   /**
    * An offline drive may hold a change that was never acknowledged, and may become the leader: then the other drives need their shards of
-   * its blobs. So nothing is garbage before a leader has claimed an epoch, nor on a drive that lacks records.
+   * its blobs. So nothing is garbage before a leader has claimed an epoch, nor while a change is in doubt, nor on a drive that lacks records.
    */
   const garbageIn = ({ set }: Running, index: number, blobId?: string): Garbage => {
-    const member = set.members.find(each => each.index === index)
-    if (!set.isEpochClaimed || member?.state !== 'current') return 'later'
+    const member = memberAt({ set }, index)
+    const hasAll = member.state === 'current' && member.hasCaughtUp
+    if (!set.isEpochClaimed || set.hasDoubts || !hasAll) return 'later'
     return blobId !== undefined && freshBlobs.has(idFromSlot(blobId, member.slot)) ? 'keep' : 'delete'
   }
   return {
@@ -156,6 +167,7 @@ function createMainSet(options: BackendOptions): SetBackend {
         log,
         freshBlobs,
         watch,
+        clock: ports.clock,
         newId,
         onMembersChanged() {
           publish(set, shared)

@@ -197,6 +197,7 @@ function adopt(run: CatchUpRun, keys: readonly Buffer[], isLast: boolean): Promi
         found => {
           for (const key of keys) notes.delete(key.latin1Slice())
           for (const each of found) notes.set(each.key.latin1Slice(), each)
+          if (isLast && member.state === 'current') member.hasCaughtUp = true
           resolve()
         },
         error => {

@@ -35,7 +35,7 @@
  *    new epoch, and is never replayed over it.
  */
 import { crc32 } from '@node-rs/crc32'
-import type { Logger } from 'svc/kernel'
+import type { Clock, Logger } from 'svc/kernel'
 import type { Disk } from 'svc/plugins/drive/api'
 import type { DrivePlace, DriveStatus, ExecuteOptions, Redundancy } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
@@ -73,6 +73,7 @@ import {
 import { plainHead, type RecordHead } from './set-record.ts'
 import type { StagedBody } from './set-transaction.ts'
 import { type MissingShard, requireQuorum, type SetView, slotOfShard } from './set-view.ts'
+import { UnconfirmedChanges } from './unconfirmed-changes.ts'
 import type { WatchedDrive } from './watched-drive.ts'
 
 /** Bodies up to this size are stored whole in every record: their shards would take more space than they save. In bytes. */
@@ -93,6 +94,7 @@ export interface ErasureSetOptions {
   readonly log: Logger
   readonly freshBlobs: FreshBlobs
   readonly watch: AnswerWatch
+  readonly clock: Clock
   newId(): string
   /** Called when the set of usable drives, or the leader, has changed. */
   onMembersChanged(): void
@@ -118,6 +120,7 @@ export class ErasureSet implements SetView {
   #describedEpoch = 0
   /** Errors of changes that may have been committed all the same, and the ids under which their shards are staged. */
   readonly #doubts = new WeakSet<object>()
+  readonly #unconfirmed: UnconfirmedChanges
   #stagedInDoubt: { readonly id: string; readonly leadership: number }[] = []
   #claimingEpoch: Promise<void> | undefined
   #leadership = 0
@@ -139,6 +142,7 @@ export class ErasureSet implements SetView {
     this.unitBytes = opened.document.unitBytes
     this.writeQuorum = writeQuorumOf(this.dataCount, this.parityCount)
     this.#leader = opened.leader
+    this.#unconfirmed = new UnconfirmedChanges(options.clock)
     for (const member of this.members) if (member.isOpen) this.#noteDevice(member)
   }
 
@@ -378,13 +382,21 @@ export class ErasureSet implements SetView {
    */
   #lead(name: string, args: unknown, quorum = this.writeQuorum): Promise<unknown> {
     const leader = this.leader()
+    const serial = this.#unconfirmed.begin()
     return leader.drive.execute<RunResult>(name, args).then(
-      ({ result, change }) => (change === undefined ? result : this.#spread(change, leader, result, quorum)),
+      ({ result, change }) => {
+        if (change !== undefined) return this.#spread(serial, change, leader, result, quorum)
+        this.#unconfirmed.drop(serial)
+        return result
+      },
       error => {
-        if (error instanceof Refusal) throw error.cause
-        if (!isDriveFailure(error)) throw error
+        if (error instanceof Refusal || !isDriveFailure(error)) {
+          this.#unconfirmed.drop(serial)
+          throw error instanceof Refusal ? error.cause : error
+        }
         this.#failMember(leader, error)
         throw this.#doubtful(
+          serial,
           'The leading drive has failed during the commit. The change may or may not have been made.',
           error,
         )
@@ -393,10 +405,12 @@ export class ErasureSet implements SetView {
   }
 
   /** Must be called in the order of changes; passes the change to each follower before it returns. */
-  async #spread(change: Change, leader: Member, result: unknown, quorum: number): Promise<unknown> {
+  async #spread(serial: number, change: Change, leader: Member, result: unknown, quorum: number): Promise<unknown> {
     // The followers have another leader by now, and got all earlier changes of the old one before.
-    if (leader !== this.#leader)
-      throw this.#doubtful('The leading drive has failed during the commit. The change may become visible later.')
+    if (leader !== this.#leader) {
+      const message = 'The leading drive has failed during the commit. The change may become visible later.'
+      throw this.#doubtful(serial, message)
+    }
     const answers: Promise<boolean>[] = []
     for (const member of this.members) {
       if (member !== leader && member.takesWrites) answers.push(this.#apply(change, member))
@@ -404,13 +418,20 @@ export class ErasureSet implements SetView {
     // The leader has the change.
     let count = 1
     for (const isCounted of await Promise.all(answers)) if (isCounted) count++
-    if (count >= quorum) return result
+    if (count >= quorum) {
+      this.#unconfirmed.confirm(serial)
+      return result
+    }
     throw this.#doubtful(
+      serial,
       `The change is on ${count} drives; ${quorum} are needed. It is not acknowledged, but may become visible later.`,
     )
   }
 
-  #doubtful(message: string, cause?: unknown): Error {
+  /** Until a later change is on a quorum, which the repair loop makes if nobody else does, nobody knows what becomes of the change. */
+  #doubtful(serial: number, message: string, cause?: unknown): Error {
+    this.#unconfirmed.doubt(serial)
+    this.#isDescribed = false
     const error = storageErrors.unavailable(message, { cause })
     this.#doubts.add(error)
     return error
@@ -440,6 +461,16 @@ export class ErasureSet implements SetView {
 
   onMissingShard(missingShard: MissingShard): void {
     this.missingShards.add(missingShard)
+  }
+
+  get hasDoubts(): boolean {
+    return this.#unconfirmed.hasDoubts
+  }
+
+  /** Whether nothing that the drive did before this monotonic time, in milliseconds, will be undone. */
+  isFinal({ state, hasCaughtUp, returnedMs }: Member, beforeMs: number): boolean {
+    if (state === 'offline' || beforeMs >= this.#unconfirmed.oldestMs) return false
+    return hasCaughtUp || beforeMs > returnedMs
   }
 
   /** Reads records at this point of the order of changes; calls `then` before any later change is passed to the drives. */
@@ -553,6 +584,7 @@ export class ErasureSet implements SetView {
     this.#epoch = 0
     this.#leadership++
     best.member.state = 'current'
+    best.member.hasCaughtUp = true
     best.member.error = undefined
     this.#leader = best.member
     this.#options.onMembersChanged()
@@ -570,6 +602,8 @@ export class ErasureSet implements SetView {
     member.mayHaveNotes = true
     member.drive.answers.resume()
     member.state = 'behind'
+    member.hasCaughtUp = false
+    member.returnedMs = Number(this.#options.clock.monotonicNs() / 1_000_000n)
     this.#options.onMembersChanged()
   }
 

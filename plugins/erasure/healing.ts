@@ -35,6 +35,7 @@ export function needsRebuild(state: ShardState | undefined): boolean {
 
 /** The drive that needs a shard, fixed when the healing begins: by its end another drive may have the slot. */
 type Target = Pick<Member, 'slot' | 'drive' | 'generation'>
+type Place = Pick<Member, 'slot' | 'drive'>
 
 function targetOf({ slot, drive, generation }: Member): Target {
   return { slot, drive, generation }
@@ -164,7 +165,10 @@ export class Healing {
     const head = record && headOf(record.value)
     if (head === undefined || head.identity !== identity || head.body === 'sharded') return false
     try {
-      for (const { id } of head.blobs) await drive.syncBlob(idInSlot(id, slot))
+      for (const blob of head.blobs) {
+        await drive.syncBlob(idInSlot(blob.id, slot))
+        await readEnd({ drive, slot }, blob, shardBytesOfBlob(this.#set, blob))
+      }
       return true
     } catch {
       return false
@@ -340,6 +344,11 @@ export class Healing {
     return left.length === 0 ? 0 : this.#set.mark(left)
   }
 
+  /** Whether a record of the leader references the blob. */
+  async isOwned(blobId: string): Promise<boolean> {
+    return this.#set.leader().drive.scanDerived(...ownerRange(blobId), cursor => cursor.next())
+  }
+
   async #ownersOf(blobId: string): Promise<{ readonly key: Buffer; readonly identity: number }[]> {
     const { drive } = this.#set.leader()
     const keys = await drive.scanDerived(...ownerRange(blobId), cursor => {
@@ -382,9 +391,18 @@ function addMark(marks: Map<string, PendingMark>, key: Buffer, identity: number,
   marks.set(name, mark)
 }
 
-async function readWhole({ drive, slot }: Target, { id }: BlobEntry, shardBytes: number): Promise<void> {
+function readWhole(target: Place, blob: BlobEntry, shardBytes: number): Promise<void> {
+  return readFrom(0, target, blob, shardBytes)
+}
+
+/** Of a file that was cut off, the end is missing, and so is its table of checksums. */
+function readEnd(target: Place, blob: BlobEntry, shardBytes: number): Promise<void> {
+  return readFrom(Math.max(0, shardBytes - 1), target, blob, shardBytes)
+}
+
+async function readFrom(start: number, { drive, slot }: Place, { id }: BlobEntry, shardBytes: number): Promise<void> {
   const ref = { id: idInSlot(id, slot), size: shardBytes, check: anyBlobCheck }
-  const reader = drive.readBlob(ref, 0, shardBytes)
+  const reader = drive.readBlob(ref, start, shardBytes - start)
   try {
     if (shardBytes === 0) return
     for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) chunk.release()

@@ -29,6 +29,10 @@ export class Member {
   openings = 0
   /** File system of its folder when it was opened; undefined if unknown. */
   device: number | undefined
+  /** Monotonic time in milliseconds at which it was last taken back: what it did earlier may have to be undone until it has every change. */
+  returnedMs = Number.NEGATIVE_INFINITY
+  /** Current, with the last changes that it lacked applied: they are on their way when it becomes current. */
+  hasCaughtUp = true
   /** Offline only because of a timeout. */
   isTimedOut = false
   /** How many timeouts it had. */

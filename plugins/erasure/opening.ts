@@ -302,6 +302,7 @@ async function assemble(options: OpeningOptions, found: readonly Found[]): Promi
     if (!isOpen) continue
     const isLike = !isUnfinished && !leading.isUnfinished && compareProgress(progress, leading.progress) === 0
     each.state = each === leader || (own !== undefined && isLike) ? 'current' : 'behind'
+    each.hasCaughtUp = each.state === 'current'
   }
   const pending = bySlot.flatMap(({ opening }, slot) => (opening ? [{ member: members[slot]!, opening }] : []))
   return {

@@ -58,7 +58,7 @@ export function createDrive(
   { drives, procedures, derive, threads, ports, log, endpoints, name, shareOf }: SetContext,
   index: number,
   watch: AnswerWatch,
-  own: Pick<DriveOptions, 'deploymentId' | 'garbage' | 'onFault'> = {},
+  own: Pick<DriveOptions, 'deploymentId' | 'garbage' | 'finality' | 'onFault'> = {},
 ): WatchedDrive {
   const drive = drives.create({
     path: endpoints[index]!,

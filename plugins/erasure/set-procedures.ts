@@ -216,18 +216,21 @@ function progressOf(tx: Transaction): Progress {
 /** Sequences are numbered as those of a drive: milliseconds since 1970 × 2048 + counter. */
 const sequencesPerMs = 2048
 
+/** The set's own records. Without them no leader can be chosen, and nothing deleted, where all drives are full. */
+const upkeep = { isUpkeep: true }
+
 /** Stores the new progress, and in the ring the keys that the change wrote. Returns the change for the followers. */
 function number(tx: Transaction, progress: Progress, operations: readonly Operation[]): Change | undefined {
   if (operations.length === 0) return undefined
   const before = progressOf(tx)
-  tx.put(progressKey, encodeProgress(progress))
+  tx.put(progressKey, encodeProgress(progress), upkeep)
   remember(tx, progress, operations)
   return { before, progress, operations }
 }
 
 /** Puts a record that has no shards. */
 function put(tx: Transaction, key: Buffer, record: Buffer): Operation {
-  tx.put(key, record)
+  tx.put(key, record, key[0] === tableByte ? upkeep : undefined)
   return { kind: 'put', key, record, bodySource: undefined, blobs: [] }
 }
 
@@ -239,12 +242,13 @@ function remember(tx: Transaction, progress: Progress, operations: readonly Oper
       operations.map(({ key }) => key),
       stagedIdOf(operations),
     ),
+    upkeep,
   )
 }
 
 /** Stores that the drive has changes beyond its progress. `adopt` or `describe` removes this. */
 function begin(tx: Transaction, epoch: number): void {
-  if (tx.get(unfinishedKey) === undefined) tx.put(unfinishedKey, encodeEpoch(epoch))
+  if (tx.get(unfinishedKey) === undefined) tx.put(unfinishedKey, encodeEpoch(epoch), upkeep)
 }
 
 function stagedIdOf(operations: readonly Operation[]): string {
@@ -318,7 +322,7 @@ export function createSetProcedures(options: SetProceduresOptions): Readonly<Rec
       for (const operation of operations) applyOperation(tx, operation, args, notes)
       remember(tx, progress, operations)
       if (isCatchingUp) begin(tx, progress.epoch)
-      else tx.put(progressKey, encodeProgress(progress))
+      else tx.put(progressKey, encodeProgress(progress), upkeep)
       return notes
     },
     [procedure.adopt]: (drive: Transaction, args: AdoptArgs): ShardNote[] => {
@@ -327,13 +331,13 @@ export function createSetProcedures(options: SetProceduresOptions): Readonly<Rec
       const notes = adopt(tx, args)
       if (unfinished !== undefined) begin(tx, unfinished)
       if (progress !== undefined) {
-        tx.put(progressKey, encodeProgress(progress))
+        tx.put(progressKey, encodeProgress(progress), upkeep)
         if (tx.get(unfinishedKey) !== undefined) tx.delete(unfinishedKey)
       }
       return notes
     },
     [procedure.promise]: (tx: Transaction, epoch: number) => {
-      tx.put(promiseKey, encodeEpoch(epoch))
+      tx.put(promiseKey, encodeEpoch(epoch), upkeep)
     },
     [procedure.clearNotes]: (tx: Transaction, notes: readonly ShardNote[]) => {
       for (const { key, identity } of notes) {
@@ -375,7 +379,7 @@ function applyOperation(tx: Transaction, operation: Operation, place: Place, not
     return
   }
   const { record, bodySource, blobs } = operation
-  if (bodySource === undefined) tx.put(key, record, { blobs })
+  if (bodySource === undefined) tx.put(key, record, { blobs, isUpkeep: key[0] === tableByte })
   else putShard(tx, operation, bodySource, place, notes)
 }
 
@@ -444,7 +448,7 @@ function adoptOne(
     return
   }
   if (key[0] === tableByte) {
-    tx.put(key, record)
+    tx.put(key, record, upkeep)
     return
   }
   const head = headOf(record)

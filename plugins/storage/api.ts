@@ -57,6 +57,8 @@ export interface PutOptions {
   readonly bodyOf?: RecordKey
   /** Ids of the blobs that the record references; replaces the former list. Several records may reference one blob. */
   readonly blobs?: readonly string[]
+  /** For a small record of one key, or of a bounded number, which is written before anything can be deleted: a full drive takes it too. */
+  readonly isUpkeep?: boolean
 }
 
 /** The transaction of a procedure. Its changes become visible and durable together, or not at all. */

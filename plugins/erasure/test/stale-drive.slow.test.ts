@@ -163,34 +163,52 @@ t.test('a copy of a drive is not another drive', async t => {
   await t.rejects(openTestSet(paths, options), { code: 'drive_foreign', message: /hold the same drive/ })
 })
 
-t.test('a drive that alone has a deletion keeps its shard until the others have the deletion too', async t => {
-  const set = await openTestSet(await newFolders(t, 3), { ...options, parityCount: 1 })
-  t.teardown(() => set.stop())
-  const { members } = set.set
-  const lose = (slot: number) => set.set.onLost(members[slot]!, new Error('it is lost for this test'))
-  const writer = set.backend.createBlob(bytes.length)
-  await writer.write(bytes)
-  const blob = await writer.finish()
-  await set.backend.execute('put', { name: 'kept', blobs: [blob.id] })
-  const leader = set.set.leader() as Member
-  const away = members.find(each => each !== leader)!.slot
-  lose(away)
-  // It fails when it has the change, and before the other one gets it.
-  const { drive } = leader
-  const { execute } = drive
-  drive.execute = async <Result>(...args: Parameters<typeof execute>): Promise<Result> => {
-    const result = await execute.call(drive, ...args)
-    lose(leader.slot)
-    return result as Result
-  }
-  await t.rejects(set.backend.execute('delete', { name: 'kept' }), { code: 'unavailable' })
-  drive.execute = execute
-  t.ok(await set.backend.get(keyOf('kept')), 'the other one has never had the deletion')
-  await setTimeout(readWindowMs + 1000)
-  await set.repairLoop.bringBack(signal)
-  await set.repairLoop.markMissingShards()
-  lose(away)
-  t.ok(bytes.equals(await readBlob(set.backend, blob)), 'it is read with the shard of the drive that had deleted it')
-  await set.backend.execute('delete', { name: 'kept' }).catch(() => undefined)
-  await requireWhole(t, set, 'afterwards')
-})
+for (const failing of ['leader', 'follower']) {
+  t.test(
+    `a deletion that no quorum has takes no shard from the drive that has it, when the ${failing} fails`,
+    async t => {
+      const set = await openTestSet(await newFolders(t, 3), { ...options, parityCount: 1 })
+      t.teardown(() => set.stop())
+      const { members } = set.set
+      const lose = (slot: number) => set.set.onLost(members[slot]!, new Error('it is lost for this test'))
+      const writer = set.backend.createBlob(bytes.length)
+      await writer.write(bytes)
+      const blob = await writer.finish()
+      await set.backend.execute('put', { name: 'kept', blobs: [blob.id] })
+      const leader = set.set.leader() as Member
+      const [away, follower] = members.filter(each => each !== leader)
+      lose(away!.slot)
+      // The leader alone has the change: it fails before it passes it on, or the other one fails when it gets it.
+      const { drive } = failing === 'leader' ? leader : follower!
+      const { execute } = drive
+      drive.execute = async <Result>(...args: Parameters<typeof execute>): Promise<Result> => {
+        if (failing === 'follower') throw Object.assign(new Error('it fails for this test'), { code: 'EIO' })
+        const result = await execute.call(drive, ...args)
+        lose(leader.slot)
+        return result as Result
+      }
+      await t.rejects(set.backend.execute('delete', { name: 'kept' }), { code: 'unavailable' })
+      drive.execute = execute
+      await setTimeout(readWindowMs + 1000)
+      if (failing === 'follower') {
+        // The others go on without it, and have never had the deletion.
+        lose(leader.slot)
+        await rename(leader.path, `${leader.path}.away`)
+        await set.repairLoop.bringBack(signal)
+        await rename(`${leader.path}.away`, leader.path)
+      }
+      t.ok(await set.backend.get(keyOf('kept')), 'it is still there')
+      await set.repairLoop.bringBack(signal)
+      t.ok(set.set.isWhole)
+      await set.repairLoop.markMissingShards()
+      lose(away!.slot)
+      t.ok(
+        bytes.equals(await readBlob(set.backend, blob)),
+        'it is read with the shard of the drive that had deleted it',
+      )
+      await set.repairLoop.bringBack(signal)
+      await set.backend.execute('delete', { name: 'kept' })
+      await requireWhole(t, set, 'afterwards')
+    },
+  )
+}
