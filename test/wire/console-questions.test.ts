@@ -559,6 +559,40 @@ if (withoutBrowser !== false) {
     },
   )
 
+  t.test('what is typed for one bucket is nothing of another one', async t => {
+    await admin.call('POST', '/buckets', { name: 'first-one' })
+    await admin.call('POST', '/buckets', { name: 'other-one' })
+    const { page, flaws } = await browser.open(t)
+    const go = async (words: string) => {
+      // An editor has keys of its own.
+      await page.getByRole('heading', { level: 1 }).click()
+      await page.keyboard.press('ControlOrMeta+k')
+      await page.getByPlaceholder('Buckets, folders').fill(words)
+      await page.getByRole('option', { name: words.replace(' ', ': ') }).click()
+    }
+    const asJson = page.getByRole('button', { name: 'All rules as JSON' })
+    await signIn(page, '/buckets/other-one?tab=lifecycle')
+    await asJson.waitFor()
+    for (const bucket of ['first-one', 'other-one', 'first-one']) {
+      await go(`${bucket} lifecycle`)
+      await page.getByRole('heading', { name: bucket }).waitFor()
+      await asJson.waitFor()
+    }
+    await asJson.click()
+    await retype(
+      page.locator('.cm-content'),
+      '[{"id": "typed", "enabled": true, "filter": {}, "expiration": {"days": 1}}]',
+    )
+    await go('other-one lifecycle')
+    await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
+    await page.getByRole('heading', { name: 'other-one' }).waitFor()
+    await asJson.click()
+    await page.locator('.cm-content').getByText('[]', { exact: true }).waitFor()
+    t.equal(await page.getByRole('button', { name: 'Save' }).count(), 0)
+    t.same((await admin.call('GET', '/buckets/other-one/lifecycle')).rules, [])
+    t.same(flaws, [])
+  })
+
   t.test('a policy that somebody else has stored is what the editor shows once it is loaded', async t => {
     const policy = (Action: string) => ({
       Version: '2012-10-17',

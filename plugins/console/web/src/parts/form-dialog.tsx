@@ -27,8 +27,11 @@ export interface FormDialogProps {
   readonly form?: { setErrors(errors: Record<string, string>): void; isDirty(): boolean }
   /** Whether anything was typed, where there is no such form. */
   readonly isDirty?: boolean
-  /** Shows what is stored now, where somebody else has changed it first. Absent: the dialog closes, and what is around it is read again. */
-  readonly onConflict?: () => Promise<void>
+  /**
+   * Shows what is stored now, where somebody else has changed it first, unless it resolves with `false`. Absent: the dialog closes, and what is
+   * around it is read again.
+   */
+  readonly onConflict?: () => Promise<boolean | void>
   readonly onClose: () => void
   /** Nothing of it is on its way now, and closing ends it: what is asked before that. */
   readonly held?: FormModalProps['question']
@@ -104,8 +107,7 @@ export function FormDialog({
             <Conflict
               error={unsaid}
               onLoad={async () => {
-                await (onConflict ?? readAgain)()
-                sending.reset()
+                if ((await (onConflict ?? readAgain)()) !== false) sending.reset()
               }}
             />
             <SentFields isSending={sending.isPending}>{children}</SentFields>

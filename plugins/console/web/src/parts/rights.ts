@@ -25,8 +25,9 @@ export function useKnownRights(bucket: string, prefix = ''): ReadonlySet<string>
   const rights = error === null ? data : (data ?? none)
   const hasUnsaved = useHasUnsaved()
   const id = `${bucket}/${prefix}`
-  const held = useRef({ id, rights })
+  const isTold = data !== undefined
+  const held = useRef({ id, rights, isTold })
   // A right that is taken away does not take away what somebody has typed: saving it is refused in words.
-  if (!hasUnsaved || held.current.id !== id || held.current.rights === undefined) held.current = { id, rights }
+  if (!hasUnsaved || held.current.id !== id || !held.current.isTold) held.current = { id, rights, isTold }
   return held.current.rights
 }

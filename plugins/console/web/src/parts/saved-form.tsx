@@ -27,7 +27,7 @@ export interface SavingOptions<Saved, Values> {
   readonly message: string
   /** Queries that depend on the document. */
   readonly stale: readonly QueryKey[]
-  readonly reload: (saved: Saved) => Promise<void>
+  readonly reload: (saved: Saved) => Promise<unknown>
 }
 
 export function useSaving<Saved, Values extends object>(options: SavingOptions<Saved, Values>) {
@@ -56,8 +56,8 @@ export interface SavedFormProps {
   readonly gap?: 'md' | 'xl'
   /** Of a page, not of a dialog, which has its buttons at its end. */
   readonly isOfPage?: boolean
-  /** Shows what is stored now. */
-  readonly reload: () => Promise<void>
+  /** Shows what is stored now. Resolves with whether it could be read. */
+  readonly reload: () => Promise<boolean>
   readonly children: ReactNode
 }
 
@@ -65,7 +65,7 @@ export function SavedForm({ form, saving, gap = 'md', isOfPage = false, reload, 
   // Fields that keep something of their own are drawn anew.
   const [discards, setDiscards] = useState(0)
   const discard = async () => {
-    if (isConflict(saving.error)) await reload()
+    if (isConflict(saving.error) && !(await reload())) return
     form.reset()
     saving.reset()
     setDiscards(discards + 1)

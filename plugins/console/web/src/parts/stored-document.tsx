@@ -1,6 +1,6 @@
 /** A document that somebody edits: what is typed stays until it is saved, and a change that somebody else made first is told. */
 import { Skeleton } from '@mantine/core'
-import { type QueryKey, useQuery } from '@tanstack/react-query'
+import { hashKey, type QueryKey, useQuery } from '@tanstack/react-query'
 import { Fragment, type ReactNode, useReducer, useRef, useState } from 'react'
 import type { Tagged } from '../api/client.ts'
 import { ProblemAlert } from './failure.tsx'
@@ -14,7 +14,8 @@ export interface StoredDocumentOptions<Document> {
 
 /**
  * `shown` is what is stored, as it was read last; while one of `forms`, which are for `UnsavedInDocument`, has something unsaved, what was read
- * before that. `reload` reads and shows what is stored now; `draws` counts how often.
+ * before that. `reload` reads and shows what is stored now, and resolves with whether it could; `draws` counts how often. For one document: where
+ * the key may change, draw anew what calls this.
  */
 export function useStoredDocument<Document>({ queryKey, load }: StoredDocumentOptions<Document>) {
   const stored = useQuery({
@@ -32,9 +33,10 @@ export function useStoredDocument<Document>({ queryKey, load }: StoredDocumentOp
   const shown = useRef<Document>(undefined)
   const reload = async () => {
     const { data, isSuccess } = await stored.refetch()
-    if (!isSuccess) return
+    if (!isSuccess) return false
     shown.current = data
     setDraws(count => count + 1)
+    return true
   }
   // Read again for another reason: what is typed stays, and saving it tells that somebody else was quicker.
   if (!forms.hasAny || shown.current === undefined) shown.current = isFetchedAfterMount ? data : undefined
@@ -45,11 +47,15 @@ export function useStoredDocument<Document>({ queryKey, load }: StoredDocumentOp
 }
 
 export interface StoredDocumentProps<Document> extends StoredDocumentOptions<Tagged<Document>> {
-  /** Drawn anew for each stored version; `reload` shows what is stored now. */
-  readonly children: (stored: Tagged<Document>, reload: () => Promise<void>) => ReactNode
+  /** Drawn anew for each stored version; `reload` shows what is stored now, and resolves with whether it could be read. */
+  readonly children: (stored: Tagged<Document>, reload: () => Promise<boolean>) => ReactNode
 }
 
-export function StoredDocument<Document>({ children, ...options }: StoredDocumentProps<Document>) {
+export function StoredDocument<Document>(props: StoredDocumentProps<Document>) {
+  return <OneDocument key={hashKey(props.queryKey)} {...props} />
+}
+
+function OneDocument<Document>({ children, ...options }: StoredDocumentProps<Document>) {
   const { shown, failure, forms, draws, reload } = useStoredDocument(options)
   if (shown === undefined) return failure ?? <Skeleton h={240} />
   return (

@@ -45,7 +45,7 @@ type Open = { readonly dialog: 'test' | 'add' } | { readonly dialog: 'edit' | 'r
 interface RulesProps {
   readonly bucket: string
   readonly document: RulesDocument
-  readonly onChanged: () => Promise<void>
+  readonly onChanged: () => Promise<boolean>
 }
 
 function Rules({ bucket, document, onChanged }: RulesProps) {

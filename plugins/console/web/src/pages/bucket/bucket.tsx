@@ -41,6 +41,11 @@ const none: ReadonlySet<string> = new Set()
 
 export function Bucket() {
   const { bucket } = useParams({ from: '/inside/buckets/$bucket' })
+  // Nothing that stands on the page of a bucket is of another one.
+  return <BucketPage key={bucket} bucket={bucket} />
+}
+
+function BucketPage({ bucket }: { bucket: string }) {
   const { prefix = '', find = '', object, tab = 'objects' } = useSearch({ from: '/inside/buckets/$bucket' })
   const navigate = useNavigate()
   const known = useKnownRights(bucket)

@@ -26,7 +26,7 @@ export interface EditLifecycleRuleProps {
   /** Resolves with `declined` if it was not saved after all. */
   readonly onSave: (rule: LifecycleRule) => Promise<'declined' | undefined>
   /** Told when it is saved. */
-  readonly onChanged: () => Promise<void>
+  readonly onChanged: () => Promise<boolean>
   readonly onClose: () => void
 }
 
@@ -118,8 +118,9 @@ export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onCl
   }
   /** Rules have no identity: which of them was edited is not known any more. */
   const reload = async () => {
-    onClose()
-    await onChanged()
+    const isRead = await onChanged()
+    if (isRead) onClose()
+    return isRead
   }
   return (
     <FormDialog

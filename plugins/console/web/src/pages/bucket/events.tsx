@@ -41,7 +41,7 @@ interface EditorProps {
   readonly bucket: string
   readonly subscriptions: Subscriptions
   readonly etag: string | undefined
-  readonly onChanged: () => Promise<void>
+  readonly onChanged: () => Promise<boolean>
 }
 
 function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {

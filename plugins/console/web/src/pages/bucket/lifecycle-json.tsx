@@ -22,7 +22,7 @@ export interface LifecycleJsonProps {
   readonly onSave: (rules: LifecycleRules) => Promise<'declined' | undefined>
   /** Told whether something is typed that is not saved. */
   readonly onTyped: (isTyped: boolean) => void
-  readonly onChanged: () => Promise<void>
+  readonly onChanged: () => Promise<boolean>
 }
 
 export function LifecycleJson({ bucket, label, rules, onSave, onTyped, onChanged }: LifecycleJsonProps) {
@@ -48,27 +48,25 @@ export function LifecycleJson({ bucket, label, rules, onSave, onTyped, onChanged
   const [uncounted, setUncounted] = useState<unknown>()
   const discarding = useMutation({
     async mutationFn() {
-      if (isConflict(error)) await onChanged()
+      if (isConflict(error) && !(await onChanged())) return
       setText(saved)
       setUncounted(undefined)
       saving.reset()
     },
   })
   const isBusy = saving.isPending || discarding.isPending
-  const findings = useMemo(() => findingsOf(uncounted ?? error, text), [uncounted, error, text])
+  const ofSaving = useMemo(() => findingsOf(error, text), [error, text])
+  const ofCounting = useMemo(() => findingsOf(uncounted, text), [uncounted, text])
+  const findings = ofSaving.length > 0 ? ofSaving : ofCounting
   const type = (next: string) => {
     setText(next)
     // What was found stood in the text before. A conflict stays: it is not of the text.
     setUncounted(undefined)
     if (!isConflict(error)) saving.reset()
   }
-  const save = () => {
-    setUncounted(undefined)
-    saving.mutate(text)
-  }
   return (
     <Stack>
-      {findings.length === 0 && <Conflict error={error} onLoad={onChanged} />}
+      {ofSaving.length === 0 && <Conflict error={error} onLoad={onChanged} />}
       <SentFields isSending={isBusy}>
         <JsonEditor label={label} value={text} onChange={type} findings={findings} leadsToFindings />
       </SentFields>
@@ -76,7 +74,9 @@ export function LifecycleJson({ bucket, label, rules, onSave, onTyped, onChanged
         <Findings findings={findings} />
       </Stack>
       <Unsaved isDirty={isTyped} isQuiet />
-      {isTyped && <SaveBar isSaving={isBusy} onSave={save} onDiscard={() => discarding.mutate()} />}
+      {isTyped && (
+        <SaveBar isSaving={isBusy} onSave={() => saving.mutate(text)} onDiscard={() => discarding.mutate()} />
+      )}
       {isTyped && (
         <LifecyclePreview
           key={text}
@@ -85,7 +85,7 @@ export function LifecycleJson({ bucket, label, rules, onSave, onTyped, onChanged
           rulesOf={() => parsed(text)}
           isDraft
           onRefused={setUncounted}
-          isRefusalSaid={findings.length > 0}
+          isRefusalSaid={ofCounting.length > 0}
         />
       )}
     </Stack>

@@ -27,7 +27,7 @@ export interface LifecyclePreviewProps {
   readonly rulesOf: () => LifecycleRules
   /** Whether the rules are not stored. */
   readonly isDraft?: boolean
-  /** Gets the failure, for what is around to say what is wrong with the rules. */
+  /** Gets the failure, for what is around to say what is wrong with the rules. Not called where this is drawn no more: rules are others by then. */
   readonly onRefused?: (error: unknown) => void
   /** Whether it says all of it, other than at the fields of a form. */
   readonly isRefusalSaid?: boolean
@@ -48,7 +48,6 @@ export function LifecyclePreview(props: LifecyclePreviewProps) {
       })
       return Promise.all(effects)
     },
-    onError: onRefused,
   })
   const form = useRef<HTMLElement | null>(null)
   const unsaid = useUnsaid(form, preview.error)
@@ -62,7 +61,11 @@ export function LifecyclePreview(props: LifecyclePreviewProps) {
         form.current = drawn?.closest('form') ?? null
       }}
     >
-      <Button variant="default" loading={preview.isPending} onClick={() => preview.mutate()}>
+      <Button
+        variant="default"
+        loading={preview.isPending}
+        onClick={() => preview.mutate(undefined, { onError: onRefused })}
+      >
         {label}
       </Button>
       {preview.error !== null && unsaid !== null && !isRefusalSaid && <ProblemAlert error={unsaid} />}

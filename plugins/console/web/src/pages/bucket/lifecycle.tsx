@@ -52,7 +52,7 @@ interface RulesProps {
   readonly bucket: string
   readonly rules: LifecycleRules
   readonly etag: string | undefined
-  readonly onChanged: () => Promise<void>
+  readonly onChanged: () => Promise<boolean>
 }
 
 type Open = { readonly dialog: 'add' } | { readonly dialog: 'edit' | 'remove'; readonly index: number }

@@ -89,7 +89,7 @@ interface EditorProps {
   readonly etag: string | undefined
   /** Told whether something is typed that is not saved. */
   readonly onTyped: (isTyped: boolean) => void
-  readonly onChanged: () => Promise<void>
+  readonly onChanged: () => Promise<boolean>
 }
 
 function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
@@ -144,7 +144,7 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
   }
   const discarding = useMutation({
     async mutationFn() {
-      if (isConflict(saving.error)) await onChanged()
+      if (isConflict(saving.error) && !(await onChanged())) return
       setText(saved)
       saving.reset()
       checking.reset()

@@ -24,7 +24,7 @@ export function ClusterSettings() {
 interface EditorProps {
   readonly stored: Document
   readonly etag: string | undefined
-  readonly reload: () => Promise<void>
+  readonly reload: () => Promise<boolean>
 }
 
 function Editor({ stored, etag, reload }: EditorProps) {

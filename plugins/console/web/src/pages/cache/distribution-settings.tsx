@@ -41,7 +41,7 @@ interface EditorProps {
   readonly mode: string | undefined
   readonly stored: DistributionCache
   readonly etag: string | undefined
-  readonly reload: () => Promise<void>
+  readonly reload: () => Promise<boolean>
 }
 
 export type DistributionForm = ReturnType<typeof useForm<DistributionDraft>>

@@ -3,6 +3,8 @@ import { NativeSelect, Skeleton, Stack, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { lazy, Suspense, useState } from 'react'
 import { useMay } from '../../app/signed-in.ts'
+import { LeaveQuestion } from '../../parts/unsaved.tsx'
+import { useHasUnsaved } from '../../parts/unsaved-forms.ts'
 import { cacheTexts } from '../../texts/cache.ts'
 import { ClusterSettings } from './cluster-settings.tsx'
 import { useDistributions } from './distribution-names.tsx'
@@ -17,6 +19,9 @@ const DistributionSettings = lazy(async () => ({
 export function Settings() {
   const [id, setId] = useState('')
   const [asked] = useDebouncedValue(id.trim(), 300)
+  const [shown, setShown] = useState('')
+  const hasUnsaved = useHasUnsaved()
+  if (asked !== shown && !hasUnsaved) setShown(asked)
   const distributions = useDistributions()
   const mayList = useMay('admin:ManageDistributions')
   const props = { label: words.of, description: words.ofHint, maw: 420, value: id }
@@ -35,8 +40,11 @@ export function Settings() {
         <TextInput {...props} placeholder={words.cluster} onChange={event => setId(event.currentTarget.value)} />
       )}
       <Suspense fallback={<Skeleton height={320} />}>
-        {asked === '' ? <ClusterSettings /> : <DistributionSettings key={asked} id={asked} />}
+        {shown === '' ? <ClusterSettings /> : <DistributionSettings key={shown} id={shown} />}
       </Suspense>
+      {hasUnsaved && asked !== shown && asked === id.trim() && (
+        <LeaveQuestion onStay={() => setId(shown)} onLeave={() => setShown(asked)} />
+      )}
     </Stack>
   )
 }

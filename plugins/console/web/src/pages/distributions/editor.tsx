@@ -96,7 +96,7 @@ function StoredDistribution({ id }: { id: string }) {
         onTab={choose}
         onSaved={async saved => {
           setWarnings(saved?.warnings ?? [])
-          await reload()
+          return reload()
         }}
         onRotated={made => {
           showSecret(onKept => (
@@ -136,7 +136,8 @@ interface EditorProps {
   readonly warnings: readonly string[]
   readonly tab: DistributionTab
   readonly onTab: (tab: DistributionTab) => void
-  readonly onSaved: (saved?: Distribution) => Promise<void>
+  /** Resolves with whether what is stored now could be read. */
+  readonly onSaved: (saved?: Distribution) => Promise<boolean>
   readonly onRotated: (secret: OriginSecret) => void
 }
 
@@ -191,7 +192,7 @@ function Editor({ stored, draws, forms, warnings, tab, onTab, onSaved, onRotated
   const isDirty = form.isDirty()
   const [discards, setDiscards] = useState(0)
   const discard = async () => {
-    if (isConflict(saving.error)) await onSaved()
+    if (isConflict(saving.error) && !(await onSaved())) return
     form.reset()
     saving.reset()
     setDiscards(discards + 1)

@@ -30,7 +30,7 @@ export function EditKeyGroup({ id, onClose }: { id: string; onClose: () => void 
 
 interface EditorProps {
   readonly group: KeyGroup
-  readonly reload: () => Promise<void>
+  readonly reload: () => Promise<boolean>
   readonly onSaved: () => void
 }
 

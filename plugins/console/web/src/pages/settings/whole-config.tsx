@@ -57,7 +57,7 @@ export function WholeConfig({ onClose }: { onClose: () => void }) {
 
 interface FormProps {
   readonly stored: Tagged<Config>
-  readonly onReload: () => Promise<void>
+  readonly onReload: () => Promise<boolean>
   readonly onClose: () => void
 }
 
@@ -90,7 +90,7 @@ function Form({ stored: { document: stored, etag }, onReload, onClose }: FormPro
     if (locksConsoleOut('ratelimit', stored.ratelimit, config.ratelimit) && !(await ask(lockOut))) return
     saving.mutate(config)
   }
-  const failure = saving.error ?? looking.error
+  const failure = looking.error ?? saving.error
   const findings = useMemo(() => findingsOf(failure, looking.variables ?? ''), [failure, looking.variables])
   const type = (next: string) => {
     setText(next)
