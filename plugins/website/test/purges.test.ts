@@ -230,8 +230,22 @@ t.test('purges', async t => {
       path: `/api/v1/cache/invalidations?limit=2&cursor=${json.nextCursor}`,
     })
     t.notSame(next.items[0].id, json.items[1].id)
-    const { json: twins } = await server.signed({ path: '/api/v1/cache/invalidations?distribution=twin' })
-    t.same(twins.items, [])
+  })
+
+  await t.test('of one distribution its own are listed, and those of all that may have hit it', async t => {
+    const made = [
+      await purge('/cache/invalidations', { all: true }),
+      await purge('/cache/invalidations', { domain: 'twin.example.test', paths: ['/other.html'] }),
+      await purge('/cache/invalidations', { domain: 'www.example.test', paths: ['/other.html'] }),
+      await purge(site, { paths: ['/other.html'] }),
+    ]
+    const listed = async (distribution: string) => {
+      const { json } = await server.signed({ path: `/api/v1/cache/invalidations?limit=4&distribution=${distribution}` })
+      return made.map(id => json.items.some((one: { id: string }) => one.id === id))
+    }
+    t.same(await listed('twin'), [true, true, false, false])
+    t.same(await listed('site'), [true, false, true, true])
+    t.same(await listed('deleted'), [false, false, false, false])
   })
 
   await t.test('statistics and lists tell nothing of a distribution whose bucket the caller is denied', async t => {
