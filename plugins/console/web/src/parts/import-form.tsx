@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { type FieldProblem, Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
+import { toolTexts } from '../texts/tools.ts'
 import { choicesOf } from './choices.ts'
 import { ConfirmDeletion } from './confirm-deletion.tsx'
 import { notifyFailure, ProblemAlert } from './failure.tsx'
@@ -11,7 +12,7 @@ import { notifyDone, useIsGone } from './gone.ts'
 import { SentFields } from './sent-fields.tsx'
 import { underWay } from './under-way.ts'
 
-const words = texts.tools
+const words = toolTexts
 
 export interface ImportRequest<Kind extends string> {
   readonly file: File

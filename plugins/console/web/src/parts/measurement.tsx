@@ -3,13 +3,13 @@ import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useRef, useState } from 'react'
 import { formErrorsOf } from '../api/problem.ts'
-import { texts } from '../texts/index.ts'
+import { toolTexts } from '../texts/tools.ts'
 import { useUnsaid } from './beside-fields.ts'
 import { choicesOf } from './choices.ts'
 import { ProblemAlert } from './failure.tsx'
 import { NumberInput } from './number-input.tsx'
 
-const words = texts.tools
+const words = toolTexts
 
 export interface MeasurementProps<Kind extends string, Result> {
   /** The first is chosen at first. */

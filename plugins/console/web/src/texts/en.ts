@@ -8,7 +8,7 @@ import { cache } from './en/cache.ts'
 import { distributions, keyGroups } from './en/distributions.ts'
 import { drives } from './en/drives.ts'
 import { objects, presign, shares, uploads } from './en/objects.ts'
-import { auditTargets, events, fieldNames, keys, operate, tools } from './en/operate.ts'
+import { auditTargets, events, fieldNames, keys, operate } from './en/operate.ts'
 import { publishing } from './en/publishing.ts'
 import { certificateState, distributionArchive, editKeyGroup, eventQueues, resolve } from './en/publishing-more.ts'
 import { search } from './en/search.ts'
@@ -304,7 +304,7 @@ export const en = {
   keys,
   auditTargets,
   publishing,
-  tools,
+  tools: { title: 'Tools' },
   simulator,
   accessRules,
   distributions,

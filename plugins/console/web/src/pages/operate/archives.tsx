@@ -11,9 +11,10 @@ import { ImportForm } from '../../parts/import-form.tsx'
 import { Section } from '../../parts/section.tsx'
 import { counted } from '../../texts/counted.ts'
 import { texts } from '../../texts/index.ts'
+import { toolTexts } from '../../texts/tools.ts'
 import { questionsOf } from './import-questions.ts'
 
-const words = texts.tools
+const words = toolTexts
 
 const namesShownMax = 10
 

@@ -2,9 +2,9 @@ import { IconDownload } from '@tabler/icons-react'
 import { exchange } from '../../api/client.ts'
 import { Measurement } from '../../parts/measurement.tsx'
 import { saveAs } from '../../parts/save-as.ts'
-import { texts } from '../../texts/index.ts'
+import { toolTexts } from '../../texts/tools.ts'
 
-const words = texts.tools
+const words = toolTexts
 
 type Kind = keyof typeof words.profileKinds
 

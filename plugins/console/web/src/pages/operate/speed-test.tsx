@@ -9,10 +9,10 @@ import { formatBytes } from '../../parts/format.ts'
 import { Measurement } from '../../parts/measurement.tsx'
 import { NumberInput } from '../../parts/number-input.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
-import { texts } from '../../texts/index.ts'
+import { toolTexts } from '../../texts/tools.ts'
 import { serverInfoQuery } from '../overview/queries.ts'
 
-const words = texts.tools
+const words = toolTexts
 
 type Kind = keyof typeof words.speedKinds
 

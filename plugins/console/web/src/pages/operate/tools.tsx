@@ -4,11 +4,12 @@ import { useSignedIn } from '../../app/signed-in.ts'
 import { needsOfTools } from '../../app/tool-needs.ts'
 import { Section } from '../../parts/section.tsx'
 import { texts } from '../../texts/index.ts'
+import { toolTexts } from '../../texts/tools.ts'
 import { Export, Import } from './archives.tsx'
 import { Profile } from './profile.tsx'
 import { SpeedTest } from './speed-test.tsx'
 
-const words = texts.tools
+const words = toolTexts
 
 export function Tools() {
   const { allowed } = useSignedIn()
@@ -16,7 +17,7 @@ export function Tools() {
   return (
     <Stack>
       <Title order={1} size="h2">
-        {words.title}
+        {texts.tools.title}
       </Title>
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
         {maySee('export') && <Export />}
