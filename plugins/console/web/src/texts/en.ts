@@ -191,7 +191,7 @@ export const en = {
     traffic: 'Traffic',
     sent: 'sent',
     received: 'received',
-    noData: 'Nothing to show for the last hour. A measurement is taken every ten seconds.',
+    notMeasured: 'Not measured yet: a measurement is taken every ten seconds.',
     noRequests: 'No request in the last hour, or since the server started.',
     noErrors: 'No error in the last hour, or since the server started.',
     nothingStored: 'Nothing at any measurement of the last hour, or since the server started.',

@@ -1,12 +1,14 @@
 /** The last hour: requests, errors, latency, traffic. */
 import { Paper, SimpleGrid, Skeleton, Text, Title } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
-import { Chart, type ChartProps } from '../../parts/chart.tsx'
+import { useQueries, useQuery } from '@tanstack/react-query'
+import { useMay } from '../../app/signed-in.ts'
+import { Chart, type ChartProps, type Line } from '../../parts/chart.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes, formatCount, formatNumber, formatSeconds, perSecond } from '../../parts/format.ts'
 import { Prose } from '../../parts/prose.tsx'
 import { texts } from '../../texts/index.ts'
-import { linesQuery, type Series } from './queries.ts'
+import { type Shown, shownOf } from './measured.ts'
+import { linesQuery, type Series, type Usage, usageQuery } from './queries.ts'
 
 interface Panel {
   readonly title: string
@@ -15,8 +17,9 @@ interface Panel {
   readonly step?: ChartProps['step']
   /** Where all is 0 a sentence says more than a line. */
   readonly isIdleAtZero?: boolean
-  /** Of requests nothing is measured until one has come. */
   readonly isOfRequests?: boolean
+  /** The same number as it is now. */
+  readonly now?: (usage: Usage) => number
   /** The sentence where there was none. */
   readonly nothing?: string
   /** What follows that sentence. */
@@ -89,6 +92,7 @@ const panels: readonly Panel[] = [
     step: 'binary',
     isIdleAtZero: true,
     nothing: words.nothingStored,
+    now: ({ totalSize }) => totalSize,
     series: [{ label: words.usage, name: 'svc_cluster_usage_bytes', fn: 'raw' }],
   },
   {
@@ -97,6 +101,7 @@ const panels: readonly Panel[] = [
     step: 'whole',
     isIdleAtZero: true,
     nothing: words.nothingStored,
+    now: ({ objectsCount }) => objectsCount,
     series: [{ label: words.objectsOverTime, name: 'svc_cluster_objects', fn: 'raw' }],
   },
 ]
@@ -109,40 +114,53 @@ function quantilesOf(what: string, name: string, isOptional = false): Series[] {
 }
 
 export function Charts() {
+  const answers = useQueries({ queries: panels.map(({ series }) => linesQuery(series)) })
+  const { data: usage } = useQuery({ ...usageQuery, enabled: useMay('admin:DataUsageInfo') })
+  const panelsShown = panels.map((panel, index) => {
+    const { data, error, refetch } = answers[index]!
+    const shown = data && shownOf(data, { ...panel, now: usage && panel.now?.(usage) })
+    return { ...panel, lines: data?.lines, shown, error, onRetry: () => refetch() }
+  })
   return (
     <>
       <SimpleGrid cols={{ base: 1, md: 2 }}>
-        {panels.map(panel => (
+        {panelsShown.map(panel => (
           <ChartPanel key={panel.title} {...panel} />
         ))}
       </SimpleGrid>
-      <Text size="sm" c="dimmed">
-        {words.counted}
-      </Text>
+      {/* It explains names that stand in charts of requests. */}
+      {panelsShown.some(({ isOfRequests, shown }) => isOfRequests === true && shown === 'lines') && (
+        <Text size="sm" c="dimmed">
+          {words.counted}
+        </Text>
+      )}
     </>
   )
 }
 
-function ChartPanel({ title, series, isIdleAtZero = false, isOfRequests = false, ...rest }: Panel) {
-  const { format, step, nothing = words.noRequests, hint = '' } = rest
-  const { data, error, refetch } = useQuery(linesQuery(series))
-  const values = data?.flatMap(({ points }) => points.flatMap(([, value]) => (value === null ? [] : [value])))
-  const isMeasured = isOfRequests || (values ?? []).length > 0
-  const isEmpty = values?.every(value => isIdleAtZero && value === 0) ?? false
+interface ChartPanelProps extends Panel {
+  readonly lines: readonly Line[] | undefined
+  readonly shown: Shown | undefined
+  readonly error: Error | null
+  readonly onRetry: () => void
+}
+
+function ChartPanel({ title, format, step, nothing = words.noRequests, hint = '', ...answer }: ChartPanelProps) {
+  const { lines, shown, error, onRetry } = answer
   return (
     <Paper withBorder p="md" miw={0}>
       <Title order={2} size="h5" mb="xs">
         {title}
       </Title>
-      {error !== null && data === undefined && <ProblemAlert error={error} onRetry={() => refetch()} />}
-      {data === undefined && error === null && <Skeleton h={140} />}
-      {isEmpty && (
+      {error !== null && lines === undefined && <ProblemAlert error={error} onRetry={onRetry} />}
+      {lines === undefined && error === null && <Skeleton h={140} />}
+      {(shown === 'idle' || shown === 'unmeasured') && (
         <Text size="sm" c="dimmed">
-          {isMeasured ? <Prose text={`${nothing} ${hint}`} /> : words.noData}
+          {shown === 'idle' ? <Prose text={`${nothing} ${hint}`} /> : words.notMeasured}
         </Text>
       )}
-      {data !== undefined && !isEmpty && (
-        <Chart label={`${title}: ${words.chart}`} lines={data} format={format} step={step} />
+      {lines !== undefined && shown === 'lines' && (
+        <Chart label={`${title}: ${words.chart}`} lines={lines} format={format} step={step} />
       )}
     </Paper>
   )

@@ -4,9 +4,11 @@ import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
 import type { Line } from '../../parts/chart.tsx'
+import type { Measured } from './measured.ts'
 
 const refetchInterval = 10_000
 
+export type Usage = Answer<'getUsage'>
 export type ServerInfo = Answer<'getServerInfo'>
 export type Drive = ServerInfo['nodes'][number]['disks'][number]
 
@@ -62,15 +64,21 @@ export const linesQuery = (series: readonly Series[]) =>
   queryOptions({
     queryKey: ['metrics', series],
     refetchInterval,
-    queryFn: async ({ signal }): Promise<Line[]> => {
-      const lines = await Promise.all(series.map(one => lineOf(one, signal)))
-      return lines.filter(({ points }, index) => series[index]?.isOptional !== true || hasValues(points))
+    queryFn: async ({ signal }): Promise<Measured> => {
+      const answers = await Promise.all(series.map(one => lineOf(one, signal)))
+      return {
+        lines: answers.filter(({ points }, index) => series[index]?.isOptional !== true || hasValues(points)),
+        isTold: answers.some(({ isTold }) => isTold),
+      }
     },
   })
 
 export const hasValues = (points: Line['points']): boolean => points.some(([, value]) => value !== null)
 
-async function lineOf({ label, name, fn, q, status, isOptional }: Series, signal: AbortSignal): Promise<Line> {
+async function lineOf(
+  { label, name, fn, q, status, isOptional }: Series,
+  signal: AbortSignal,
+): Promise<Line & Pick<Measured, 'isTold'>> {
   const query = {
     name,
     fn,
@@ -80,11 +88,16 @@ async function lineOf({ label, name, fn, q, status, isOptional }: Series, signal
     ...(status !== undefined && { by: 'status' }),
   }
   try {
-    const { series } = await call('queryMetrics', { query, signal })
+    const { series, bufferStart, end } = await call('queryMetrics', { query, signal })
     const kept = series.filter(({ labels }) => status === undefined || labels.status?.startsWith(status))
-    return { label, points: sumOf(kept.map(({ points }) => points as Line['points'])) }
+    return {
+      label,
+      points: sumOf(kept.map(({ points }) => points as Line['points'])),
+      isTold: bufferStart !== null && Date.parse(bufferStart) < Date.parse(end),
+    }
   } catch (error) {
-    if (isOptional === true && error instanceof Problem && error.status === 400) return { label, points: [] }
+    if (isOptional === true && error instanceof Problem && error.status === 400)
+      return { label, points: [], isTold: false }
     throw error
   }
 }
