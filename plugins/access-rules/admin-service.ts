@@ -73,6 +73,7 @@ export function createAccessRulesAdmin(options: AccessRulesAdminOptions): Access
         openings: openingsOf(bucket, {
           policy,
           rules: set?.publicFrom(nowMs) ?? [],
+          ordered: set?.ordered ?? [],
           nowMs,
           warningOf: rule => publicWarningOf(set?.ordered ?? [], rule, context),
           routes: (await routes()?.publicRoutes(bucket)) ?? [],

@@ -3,7 +3,7 @@ import type { PolicyService, PublicStatement, StatementDocument } from 'svc/plug
 import { type Static, Type } from 'typebox'
 import type { CompiledRule } from './compiled-rule.ts'
 import type { PublicRoute } from './points.ts'
-import { type ActionClass, actionClasses } from './rule.ts'
+import { type ActionClass, actionClasses, openTimeOf } from './rule.ts'
 
 export const AccessOpening = Type.Object(
   {
@@ -25,6 +25,12 @@ export const AccessOpening = Type.Object(
       description:
         'Of a distribution: patterns of keys among them for which it asks for a signed link or a user, or shows nobody; `(?i)` as in `keys`.',
     }),
+    deniedBy: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'Of a rule, a statement or a list: ids of rules that come before it, deny everybody some of the same, and so may keep a part closed.',
+      }),
+    ),
     limited: Type.Boolean({ description: 'Conditions, or restrictions of the distribution, have to hold as well.' }),
     blocked: Type.Boolean({ description: 'It has no effect, because public access is blocked.' }),
     from: Type.Optional(
@@ -45,6 +51,8 @@ export interface OpeningsOptions {
   readonly policy: Pick<PolicyService, 'publicStatements'>
   /** Those that are in force, or will be. */
   readonly rules: readonly { readonly rule: CompiledRule; readonly fromMs: number }[]
+  /** All rules, as they decide. */
+  readonly ordered: readonly CompiledRule[]
   readonly nowMs: number
   /** What is told of a rule as a warning, too. */
   readonly warningOf: (rule: CompiledRule) => string | undefined
@@ -54,14 +62,23 @@ export interface OpeningsOptions {
 
 export function openingsOf(
   bucket: string,
-  { policy, rules, nowMs, warningOf, routes, isPublicBlocked: blocked }: OpeningsOptions,
+  { policy, rules, ordered, nowMs, warningOf, routes, isPublicBlocked: blocked }: OpeningsOptions,
 ): Opening[] {
+  const denies = ordered.filter(
+    ({ isDeny, principals, rule }) => isDeny && principals.everybody && openTimeOf(rule).toMs > nowMs,
+  )
+  const isBefore = (rule: CompiledRule) => (one: CompiledRule) => ordered.indexOf(one) < ordered.indexOf(rule)
   return [
     ...rules.map(({ rule, fromMs }) => ({
       ...ofRule(rule, warningOf(rule), blocked),
+      ...deniedBy(denies.filter(isBefore(rule)), rule.actions, [headOfMatch(rule.rule.match)]),
       ...(fromMs > nowMs && { from: new Date(fromMs).toISOString() }),
     })),
-    ...policy.publicStatements(bucket).map(statement => openingOfStatement(bucket, statement)),
+    ...policy.publicStatements(bucket).map(statement => {
+      const opening = openingOfStatement(bucket, statement)
+      // Rules that deny come before every policy.
+      return { ...opening, ...deniedBy(denies, statement.actions, opening.keys.map(headOfPattern)) }
+    }),
     ...routes.map(({ id, domains, keys, except, isRestricted, showsVersions }) => ({
       source: 'distribution' as const,
       name: id,
@@ -75,6 +92,29 @@ export function openingsOf(
     })),
   ]
 }
+
+/** `heads`: what the keys begin with; none: every key. */
+function deniedBy(
+  denies: readonly CompiledRule[],
+  actions: Iterable<string>,
+  heads: readonly string[],
+): Pick<Opening, 'deniedBy'> {
+  const open = new Set(actions)
+  const found = denies.filter(deny => {
+    const head = headOfMatch(deny.rule.match)
+    const mayMeet = heads.length === 0 || heads.some(one => one.startsWith(head) || head.startsWith(one))
+    return mayMeet && [...deny.actions].some(action => open.has(action))
+  })
+  return found.length === 0 ? {} : { deniedBy: found.map(({ rule }) => rule.id) }
+}
+
+/** What every key that matches begins with, as far as it is plain to see. */
+function headOfMatch(match: CompiledRule['rule']['match']): string {
+  if (match === undefined || match.caseInsensitive === true || match.type === 'regex') return ''
+  return match.type === 'prefix' ? match.pattern : headOfPattern(match.pattern)
+}
+
+const headOfPattern = (pattern: string): string => /^[^*?[\]{}\\$]*/.exec(pattern)![0]
 
 function ofRule({ rule, actions }: CompiledRule, warning: string | undefined, blocked: boolean): Opening {
   return {

@@ -98,16 +98,14 @@ t.test('everything that opens a bucket to everybody is named, whoever decides', 
   ]
   t.same(await openings(), byPolicy, 'also where it is one folder alone')
 
-  await put(
-    [
-      rule({ id: 'a', actions: ['read', 's3:GetObjectTagging'], match: { type: 'prefix', pattern: 'a/' } }),
-      rule({ id: 'shadowed', priority: 900, actions: ['read'], match: { type: 'prefix', pattern: 'a/' } }),
-      rule({ id: 'over', conditions: { timeWindow: { to: '2020-01-01T00:00:00Z' } } }),
-      rule({ id: 'later', priority: 901, conditions: { timeWindow: { from: '2999-01-01T00:00:00Z' } } }),
-      rule({ id: 'of-ada', principals: ['ada'] }),
-    ],
-    { bucket },
-  )
+  const madeRules = [
+    rule({ id: 'a', actions: ['read', 's3:GetObjectTagging'], match: { type: 'prefix', pattern: 'a/' } }),
+    rule({ id: 'shadowed', priority: 900, actions: ['read'], match: { type: 'prefix', pattern: 'a/' } }),
+    rule({ id: 'over', conditions: { timeWindow: { to: '2020-01-01T00:00:00Z' } } }),
+    rule({ id: 'later', priority: 901, conditions: { timeWindow: { from: '2999-01-01T00:00:00Z' } } }),
+    rule({ id: 'of-ada', principals: ['ada'] }),
+  ]
+  await put(madeRules, { bucket })
   const byRules = [
     {
       ...opening,
@@ -196,6 +194,33 @@ t.test('everything that opens a bucket to everybody is named, whoever decides', 
     },
   ]
   t.same(await openings(), [...byRules, ...byPolicy, ...byDistributions])
+
+  const denies = { effect: 'deny' as const, actions: ['read', 'delete'] }
+  const drafts = { type: 'prefix' as const, pattern: 'a/drafts/' }
+  const allow = rule({ id: 'a', priority: 100, actions: ['read'], match: { type: 'prefix', pattern: 'a/' } })
+  const kept = async (...rules: Parameters<typeof rule>[0][]) => {
+    t.equal((await put([allow, ...rules.map(rule)], { bucket })).status, 200)
+    const { json } = await call('getAccessRules', undefined, { bucket })
+    const told = json.openings.map(({ name, deniedBy }: { name: string; deniedBy?: string[] }) => [name, deniedBy])
+    return Object.fromEntries(told.filter(([, ids]: [string, string[] | undefined]) => ids !== undefined))
+  }
+  const conditions = { notSourceIp: ['192.0.2.0/24'] }
+  t.same(await kept({ ...denies, id: 'office', priority: 100, match: drafts, conditions }), { a: ['office'] })
+  t.same(await kept({ ...denies, id: 'late', priority: 101, match: drafts }), {}, 'one that comes later')
+  t.same(await kept({ ...denies, id: 'all', priority: 101 }), { Folder: ['all'] }, 'it goes before policies')
+  t.same(await kept({ ...denies, id: 'ada', priority: 1, principals: ['ada'] }), {}, 'of one user')
+  t.same(await kept({ ...denies, id: 'other', priority: 1, actions: ['write'] }), {}, 'of other actions')
+  t.same(await kept({ ...denies, id: 'beside', priority: 1, match: { type: 'glob', pattern: 'b/*.txt' } }), {})
+  t.same(await kept({ ...denies, id: 'any', priority: 1, match: { type: 'regex', pattern: 'x$' } }), {
+    a: ['any'],
+    Folder: ['any'],
+  })
+  const past = { timeWindow: { to: '2020-01-01T00:00:00Z' } }
+  t.same(await kept({ ...denies, id: 'over', priority: 1, conditions: past }), {}, 'one that has ended')
+  t.same(await kept({ ...denies, id: 'docs', priority: 1, match: { type: 'glob', pattern: 'docs/*.md' } }), {
+    Folder: ['docs'],
+  })
+  t.equal((await put(madeRules, { bucket })).status, 200)
 
   t.match((await call('getBucket', undefined, { bucket })).json, { published: true })
   await call('setBucketBlockPublic', { enabled: true }, { bucket })

@@ -6,12 +6,7 @@ import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import { texts } from '../texts/index.ts'
 import { formatClock } from './format.ts'
-
-export interface Line {
-  readonly label: string
-  /** Seconds since 1970 and a value; null where nothing was measured. */
-  readonly points: readonly (readonly [number, number | null])[]
-}
+import type { Line } from './line.ts'
 
 const words = texts.chart
 

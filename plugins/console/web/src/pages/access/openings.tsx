@@ -60,7 +60,7 @@ function Source({ bucket, of: { source, name } }: { bucket: string; of: Opening 
   return text
 }
 
-function effectOf({ source, actions, keys, except, domains, limited, from, versions }: Opening): string {
+function effectOf({ source, actions, keys, except, deniedBy = [], domains, limited, from, versions }: Opening): string {
   const what = keys.length === 0 ? words.everyObject : namesOf(keys)
   if (source === 'distribution') {
     return (
@@ -72,7 +72,8 @@ function effectOf({ source, actions, keys, except, domains, limited, from, versi
   }
   const changes = actions.some(action => changing.has(action)) ? words.mayDestroy : ''
   const begins = from === undefined ? '' : words.begins(formatDate(from))
-  return words.opens(verbsOf(actions), what) + begins + (limited ? words.ifLimits : '') + changes
+  const kept = deniedBy.length === 0 ? '' : words.unlessDenied(deniedBy)
+  return words.opens(verbsOf(actions), what) + begins + (limited ? words.ifLimits : '') + kept + changes
 }
 
 const namesOf = (keys: readonly string[]): string =>

@@ -1,5 +1,5 @@
 /** What a chart of the overview has to show. */
-import type { Line } from '../../parts/chart.tsx'
+import type { Line } from '../../parts/line.ts'
 
 export interface Measured {
   readonly lines: readonly Line[]

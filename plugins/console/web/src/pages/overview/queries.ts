@@ -3,7 +3,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
-import type { Line } from '../../parts/chart.tsx'
+import type { Line } from '../../parts/line.ts'
 import type { Measured } from './measured.ts'
 
 const refetchInterval = 10_000

@@ -79,6 +79,8 @@ export const accessRules = {
   except: (keys: string) => `, except ${keys}`,
   withVersions: ', also old and deleted versions',
   ifLimits: ', within its conditions',
+  unlessDenied: (ids: readonly string[]) =>
+    `, unless ${new Intl.ListFormat('en', { type: 'disjunction' }).format(ids.map(id => `“${id}”`))} denies it`,
   begins: (time: string) => ` from ${time} on`,
   mayDestroy: ': any client can fill the bucket or destroy its objects',
   ifRestrictions: ', within its restrictions',
