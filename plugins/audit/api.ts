@@ -73,6 +73,8 @@ export interface AuditTargetState {
   readonly failedTotal: number
   /** Empty if there is none. */
   readonly lastError: string
+  /** Of a delivery; undefined when none has failed since the last success. */
+  readonly lastErrorMs: number | undefined
   readonly lastSuccessMs: number | undefined
   readonly queueLimit: number
 }

@@ -94,6 +94,7 @@ export function createAuditTargets(options: AuditTargetsOptions): AuditTargets {
       droppedTotal: droppedTotals.get(id) ?? 0,
       failedTotal: state.failedTotal,
       lastError: [isReadable ? '' : unreadable, lastError].filter(error => error !== '').join(' '),
+      lastErrorMs: state.lastErrorMs,
       lastSuccessMs: state.lastSuccessMs,
       queueLimit: values.queue_limit,
     }))

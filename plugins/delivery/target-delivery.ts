@@ -27,6 +27,8 @@ export interface DeliveryState {
   readonly isOnline: boolean
   /** Why the target is not online: a sentence without secrets. Empty if it is online. */
   readonly lastError: string
+  /** Undefined if it is online. */
+  readonly lastErrorMs: number | undefined
   readonly failedTotal: number
   readonly lastSuccessMs: number | undefined
 }
@@ -61,7 +63,16 @@ export function createTargetDelivery<Message, AnyTarget extends Target<Message>>
   let target: AnyTarget | undefined
   let delivery: Delivery | undefined
   let queueLimit = 0
-  const state = { lastError: '', failedTotal: 0, lastSuccessMs: undefined as number | undefined }
+  const state = {
+    lastError: '',
+    lastErrorMs: undefined as number | undefined,
+    failedTotal: 0,
+    lastSuccessMs: undefined as number | undefined,
+  }
+  const noteError = (reason: string) => {
+    state.lastError = reason
+    state.lastErrorMs = reason === '' ? undefined : clock.now()
+  }
   let last: Promise<void> = Promise.resolve()
 
   const open = (values: TargetValues): AnyTarget =>
@@ -77,7 +88,7 @@ export function createTargetDelivery<Message, AnyTarget extends Target<Message>>
     const former = target
     target = undefined
     await former?.close()
-    state.lastError = ''
+    noteError('')
     if (values === undefined) return directWay?.moveToQueue()
     const connected = open(values)
     target = connected
@@ -111,13 +122,13 @@ export function createTargetDelivery<Message, AnyTarget extends Target<Message>>
     onSent(count) {
       counters.onSent(id, count)
       if (state.lastError !== '') log.info({ target: id }, `a target takes ${messages} again`)
-      state.lastError = ''
+      noteError('')
       state.lastSuccessMs = clock.now()
     },
     onFailed(reason) {
       counters.onFailed(id)
       if (state.lastError === '') log.warn({ target: id, reason }, `a target takes no ${messages}: they are queued`)
-      state.lastError = reason
+      noteError(reason)
       state.failedTotal++
     },
     apply(values) {
@@ -134,7 +145,7 @@ export function createTargetDelivery<Message, AnyTarget extends Target<Message>>
       if (connected !== undefined && isDeepStrictEqual(values, applied)) {
         const note = (reason: string) => {
           // Other settings may be in force by now.
-          if (target === connected) state.lastError = reason
+          if (target === connected) noteError(reason)
         }
         try {
           await work(connected)

@@ -121,7 +121,7 @@ export interface SignedRequest {
 
 /** Why a request is refused: for log, trace and audit, not for clients. */
 export type SignatureRefusal =
-  | 'missing'
+  | 'missing_signature'
   | 'duplicate_parameter'
   | 'ambiguous'
   | 'unknown_key'

@@ -66,6 +66,8 @@ export interface NotifyTargetState {
   readonly failedTotal: number
   /** Empty when there is none. */
   readonly lastError: string
+  /** Of a delivery, or of a test; undefined when none has failed since the last success. */
+  readonly lastErrorMs: number | undefined
   /** Of an event, or of a test. */
   readonly lastSuccessMs: number | undefined
   readonly queueLimit: number

@@ -17,6 +17,9 @@ const AuditTarget = Type.Object(
     }),
     failedTotal: Type.Integer({ description: 'Failed attempts since the start.' }),
     lastError: Type.String({ description: 'Empty if there is none.' }),
+    lastErrorAt: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Of the last delivery or test, if it failed.' }),
+    ),
     lastSuccessAt: Type.Optional(Type.String({ format: 'date-time', description: 'Since the start.' })),
     queueLimit: Type.Integer(),
   },
@@ -35,11 +38,12 @@ export default defineAdminOperation({
   async handle(_request, { audit }) {
     const targets = await audit.targets()
     return {
-      items: targets.map(({ kind, isEnabled, isOnline, lastSuccessMs, ...target }) => ({
+      items: targets.map(({ kind, isEnabled, isOnline, lastErrorMs, lastSuccessMs, ...target }) => ({
         ...target,
         type: kind,
         enabled: isEnabled,
         online: isOnline,
+        ...(lastErrorMs === undefined ? undefined : { lastErrorAt: new Date(lastErrorMs).toISOString() }),
         ...(lastSuccessMs === undefined ? undefined : { lastSuccessAt: new Date(lastSuccessMs).toISOString() }),
       })),
     }

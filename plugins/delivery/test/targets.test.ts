@@ -130,12 +130,12 @@ t.test('a failure is logged once, shown until a success, and counted', async t =
   await push('1', '2')
   const shown = async () => (await targets.states())[0]!
   await until(async () => (await shown()).failedTotal >= 2)
-  t.match(await shown(), { isOnline: false, lastError: 'it is down', lastSuccessMs: undefined })
+  t.match(await shown(), { isOnline: false, lastError: 'it is down', lastErrorMs: Number, lastSuccessMs: undefined })
   state.failure = undefined
   const { failedTotal } = await shown()
   targets.deliveryOf(await shown()).retryNow()
   await until(() => connections[0]!.got.length === 2)
-  t.match(await shown(), { isOnline: true, lastError: '', failedTotal, lastSuccessMs: Number })
+  t.match(await shown(), { isOnline: true, lastError: '', lastErrorMs: undefined, failedTotal, lastSuccessMs: Number })
   t.same(messages(), [
     'a target of news is enabled',
     'a target takes no news: they are queued',

@@ -20,13 +20,14 @@ export default defineAdminOperation({
     if (!mayRead && !(await maySubscribe(isAllowed, objects))) throw adminErrors.access_denied()
     const targets = await notify.targets()
     return {
-      items: targets.map(({ kind, isEnabled, isOnline, lastSuccessMs, ...target }) => ({
+      items: targets.map(({ kind, isEnabled, isOnline, lastErrorMs, lastSuccessMs, ...target }) => ({
         ...target,
         // Addresses of chats have their secret in the path, and failures tell about the network.
         ...(mayRead ? undefined : { endpoint: '', lastError: '' }),
         type: kind,
         enabled: isEnabled,
         online: isOnline,
+        ...(lastErrorMs === undefined ? undefined : { lastErrorAt: new Date(lastErrorMs).toISOString() }),
         ...(lastSuccessMs === undefined ? undefined : { lastSuccessAt: new Date(lastSuccessMs).toISOString() }),
       })),
     }

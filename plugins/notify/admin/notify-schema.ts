@@ -30,6 +30,9 @@ export const NotifyTarget = Type.Object(
     deadLetters: Type.Integer({ description: 'Events that the target will never take.' }),
     failedTotal: Type.Integer({ description: 'Failed attempts since the start.' }),
     lastError: Type.String({ description: 'Empty if there is none, and for callers who may only subscribe.' }),
+    lastErrorAt: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Of the last delivery or test, if it failed.' }),
+    ),
     lastSuccessAt: Type.Optional(
       Type.String({ format: 'date-time', description: 'Of an event or a test, since the start.' }),
     ),
