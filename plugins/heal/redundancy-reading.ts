@@ -141,7 +141,8 @@ function lostOf(lost: number, found: number, jobs: readonly StoredHealJob[]): st
   return ` ${isExact ? '' : 'Up to '}${lost} of them ${are} lost: the job lists ${them}.`
 }
 
-const recordsOf = (count: number): string => `${count} record${count === 1 ? '' : 's'}`
+/** As the console names them. */
+const recordsOf = (count: number): string => `${count} ${count === 1 ? 'version or part' : 'versions and parts'}`
 
 /** Of all sets, or of one. */
 function shortfalls(

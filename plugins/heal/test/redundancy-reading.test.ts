@@ -60,7 +60,7 @@ function twoSets({
   } as unknown as RedundantStorage
 }
 
-/** `jobs`: newest first; `present`: keys of records. One that is called `unreadable!` is there, and reading it fails. */
+/** `jobs`: newest first; `present`: keys of versions and parts. One that is called `unreadable!` is there, and reading it fails. */
 const read = (jobs: readonly StoredHealJob[], present: readonly string[] = [], storage = whole) =>
   readRedundancy({
     redundancy: { storage: () => storage },
@@ -84,7 +84,11 @@ const read = (jobs: readonly StoredHealJob[], present: readonly string[] = [], s
 t.test(
   'a job over everything takes the place of what a dry run has found, also where it has failed at some',
   async t => {
-    t.match(await read([dryRun]), { isFull: false, hasFoundDamage: true, summary: /^A dry run has found 2 records/ })
+    t.match(await read([dryRun]), {
+      isFull: false,
+      hasFoundDamage: true,
+      summary: /^A dry run has found 2 versions and parts/,
+    })
     t.match(await read([jobOf(everything, { healed: 1, failed: 1, dangling: 1 }), dryRun]), {
       isFull: true,
       hasFoundDamage: false,
@@ -105,7 +109,7 @@ t.test(
       summary: 'A drive has come back just now, and has not been asked yet which shards it lacks.',
     })
     t.match(await read([jobOf({ ...everything, dryRun: true }, { damaged: 1 }), dryRun]), {
-      summary: /found 1 record with/,
+      summary: /found 1 version or part with/,
     })
     t.match(await read([dryRun]), { lostRecords: 0 })
     const withLost = { ...dryRun, damaged: 3, dangling: 2 }
@@ -132,24 +136,28 @@ t.test('what jobs have found that have no record in common adds up', async t => 
   const photos = found(1, { bucket: 'photos', recursive: true })
   const videos = found(1, { bucket: 'videos', recursive: true })
   const summaryOf = async (...jobs: StoredHealJob[]) => (await read(jobs)).summary
-  t.match(await summaryOf(photos, videos), /found 2 records/)
+  t.match(await summaryOf(photos, videos), /found 2 versions and parts/)
   // Looked at by the records after every byte: it has found less, and does not take its place.
-  t.match(await summaryOf(photos, videos, found(3, everything)), /found 3 records/)
-  t.match(await summaryOf(photos, videos, found(1, everything)), /found 2 records/)
+  t.match(await summaryOf(photos, videos, found(3, everything)), /found 3 versions and parts/)
+  t.match(await summaryOf(photos, videos, found(1, everything)), /found 2 versions and parts/)
   const deepPhotos = found(2, { bucket: 'photos', deep: true, recursive: true })
   const folders = ['a/', 'b/'].map(prefix => found(2, { bucket: 'photos', prefix, recursive: true }))
-  t.match(await summaryOf(photos, deepPhotos, videos), /found 3 records/)
-  t.match(await summaryOf(...folders, deepPhotos, videos), /found 5 records/)
-  t.match(await summaryOf(found(2, { bucket: 'photos' }), ...folders), /found 6 records/)
-  t.match(await summaryOf(found(1, {}), photos), /found 2 records/)
+  t.match(await summaryOf(photos, deepPhotos, videos), /found 3 versions and parts/)
+  t.match(await summaryOf(...folders, deepPhotos, videos), /found 5 versions and parts/)
+  t.match(await summaryOf(found(2, { bucket: 'photos' }), ...folders), /found 6 versions and parts/)
+  t.match(await summaryOf(found(1, {}), photos), /found 2 versions and parts/)
   const overlapping = [found(2, {}), found(2, everything), found(2, { bucket: 'photos', recursive: true })]
   const countOf = (jobs: StoredHealJob[]) => countOverScopes(jobs, ({ damaged }) => damaged)
   t.equal(countOf(overlapping), 4)
   t.equal(countOf(overlapping.toReversed()), 4, 'in any order')
   const left = (bucket: string, name: string) =>
     jobOf({ bucket, recursive: true }, { failed: 1, left: { keys: [Buffer.from(name).toString('base64')], more: 0 } })
-  t.match(await read([left('photos', 'one'), left('videos', 'two')], ['one', 'two']), { summary: /heal 2 records/ })
-  t.match(await read([left('photos', 'one'), left('videos', 'two')], ['two']), { summary: /heal 1 record still/ })
+  t.match(await read([left('photos', 'one'), left('videos', 'two')], ['one', 'two']), {
+    summary: /heal 2 versions and parts/,
+  })
+  t.match(await read([left('photos', 'one'), left('videos', 'two')], ['two']), {
+    summary: /heal 1 version or part still/,
+  })
 })
 
 t.test('a set is full only where nothing that is known says otherwise', async t => {
@@ -174,11 +182,11 @@ t.test('what is said of a set is of that set', async t => {
   t.same(await summaries([]), ['', ''])
   t.same(await summaries([], { state: 'offline', belowCount: 3 }), [
     '',
-    '1 of 1 drives cannot be read. 3 of 3 records lack a shard, or have one on an offline drive.',
+    '1 of 1 drives cannot be read. 3 of 3 versions and parts lack a shard, or have one on an offline drive.',
   ])
   t.same(await summaries([], { belowCount: 1, isHealing: true }), [
     '',
-    '1 of 1 drives is being rebuilt. 1 of 1 record lacks a shard, or has one on an offline drive.',
+    '1 of 1 drives is being rebuilt. 1 of 1 version or part lacks a shard, or has one on an offline drive.',
   ])
   const may = 'What a heal job has left or a dry run has found may be in this set.'
   t.same(await summaries([dryRun]), [may, may], 'the count is of both')
@@ -186,7 +194,7 @@ t.test('what is said of a set is of that set', async t => {
   const one = { ...twoSets({}), sets: [only] } as RedundantStorage
   const { summary, sets } = await read([dryRun], [], one)
   t.same(sets[0]!.summary, summary)
-  t.match(summary, /found 2 records/)
+  t.match(summary, /found 2 versions and parts/)
 })
 
 t.test('less than that does not', async t => {
@@ -212,19 +220,26 @@ t.test('what a job could not check counts until it is gone, or another job has',
   const failed = jobOf(everything, { failed: 2, left: { keys, more: 0 } })
   t.match(await read([failed, dryRun], ['lost', 'unreadable']), {
     isFull: false,
-    summary: /could not .* heal 2 records/,
+    summary: /could not .* heal 2 versions and parts/,
   })
-  t.match(await read([failed, dryRun], ['unreadable']), { isFull: false, summary: /could not .* heal 1 record still/ })
+  t.match(await read([failed, dryRun], ['unreadable']), {
+    isFull: false,
+    summary: /could not .* heal 1 version or part still/,
+  })
   t.match(await read([failed, dryRun]), { isFull: true })
   t.match(await read([jobOf(everything), failed], ['lost']), { isFull: true })
-  t.match(await read([jobOf(everything, { left: { keys, more: 3 } })], ['lost']), { summary: /heal 4 records/ })
+  t.match(await read([jobOf(everything, { left: { keys, more: 3 } })], ['lost']), {
+    summary: /heal 4 versions and parts/,
+  })
 })
 
 t.test('a dry run that could not check either takes the place of nothing that was left', async t => {
   const left = { keys: [Buffer.from('unreadable').toString('base64')], more: 2 }
   const failed = jobOf(everything, { failed: 3, left })
   const again: HealRequest = { ...everything, dryRun: true }
-  t.match(await read([jobOf(again, { failed: 3, left }), failed], ['unreadable']), { summary: /heal 3 records/ })
+  t.match(await read([jobOf(again, { failed: 3, left }), failed], ['unreadable']), {
+    summary: /heal 3 versions and parts/,
+  })
   t.match(await read([jobOf(again, { failed: 3, left: undefined }), failed], ['unreadable']), { isFull: false })
   t.match(await read([jobOf(again), failed], ['unreadable']), { isFull: true })
 })
@@ -233,6 +248,6 @@ t.test('a record that cannot be read counts as one that is there, and the others
   const keys = ['unreadable!', 'lost', 'gone'].map(key => Buffer.from(key).toString('base64'))
   t.match(await read([jobOf(everything, { failed: 3, left: { keys, more: 0 } })], ['lost']), {
     isFull: false,
-    summary: /heal 2 records/,
+    summary: /heal 2 versions and parts/,
   })
 })
