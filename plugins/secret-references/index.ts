@@ -10,7 +10,8 @@ const pauseMs = 10_000
 
 export default definePlugin({
   name: 'secret-references',
-  description: 'Secrets of documents by reference, which each node reads from variables SVC_SECRET_….',
+  description:
+    'Secrets of documents by reference, which each node reads from variables whose names begin with `SVC_SECRET_`.',
   provides: ['secretReferences'],
   points: {
     'secretReferences.user': {
