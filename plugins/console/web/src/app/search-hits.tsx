@@ -8,6 +8,7 @@ import { useEffect, useLayoutEffect, useRef } from 'react'
 import { call } from '../api/client.ts'
 import type { Answer } from '../api/operations.ts'
 import { Name } from '../parts/name.tsx'
+import { accessRuleTexts } from '../texts/access-rules.ts'
 import { texts } from '../texts/index.ts'
 import { searchTexts } from '../texts/search.ts'
 import { basePath } from './base-path.ts'
@@ -312,7 +313,7 @@ const onTabs: Partial<Record<BucketTab, readonly string[]>> = {
     texts.bucket.cors,
     texts.buckets.delete,
   ],
-  access: [texts.accessRules.presetTitle, texts.accessRules.choose, texts.accessRules.rules, texts.bucket.block],
+  access: [accessRuleTexts.presetTitle, accessRuleTexts.choose, accessRuleTexts.rules, texts.bucket.block],
 }
 
 /** Tabs of the bucket that the first of several words names, or else of the one whose page is open. */

@@ -1,7 +1,6 @@
 /** Everything that the console says, in English. */
 import { counted } from './counted.ts'
 import { accessKeys, groups, policies, secrets, simulator, users } from './en/access.ts'
-import { accessRules } from './en/access-rules.ts'
 import { bucket } from './en/bucket.ts'
 import { bucketUploads, bucketVersions } from './en/bucket-more.ts'
 import { cache } from './en/cache.ts'
@@ -57,6 +56,7 @@ export const en = {
     modified: 'Modified',
     created: 'Created',
     never: 'never',
+    none: 'none',
     actions: 'Actions',
     noneBegins: (prefix: string) => `Nothing begins with “${prefix}”.`,
     save: 'Save',
@@ -234,7 +234,7 @@ export const en = {
     setState: (pool: number, set: number, state: string) =>
       `Set ${set + 1} of pool ${pool + 1} is ${setStates[state] ?? state.replace('_', ' ')}`,
     below: (records: number, bytes: string) =>
-      `${counted(records, 'object')} (${bytes}) ${records === 1 ? 'has' : 'have'} fewer copies or shards than ${records === 1 ? 'it' : 'they'} should.`,
+      `${counted(records, 'version or part', 'versions and parts')} (${bytes}) ${records === 1 ? 'has' : 'have'} fewer copies or shards than ${records === 1 ? 'it' : 'they'} should.`,
     beingRepaired: 'This is repaired while the drives that it needs work.',
     mayBeLost: (records: number) =>
       `${counted(records, 'version or part', 'versions and parts')} could not be repaired in the last attempt, and may be lost: a heal job lists ${records === 1 ? 'it' : 'them'}.`,
@@ -306,7 +306,6 @@ export const en = {
   publishing,
   tools: { title: 'Tools' },
   simulator,
-  accessRules,
   distributions,
   keyGroups,
   cache,

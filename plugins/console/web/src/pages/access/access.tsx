@@ -10,6 +10,7 @@ import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
+import { accessRuleTexts } from '../../texts/access-rules.ts'
 import { texts } from '../../texts/index.ts'
 import { BlockPublic } from '../bucket/block-public.tsx'
 import { EditRule } from './edit-rule.tsx'
@@ -18,7 +19,7 @@ import { Presets } from './presets.tsx'
 import { RuleCard } from './rule-card.tsx'
 import { TestRules } from './test-rules.tsx'
 
-const words = texts.accessRules
+const words = accessRuleTexts
 
 export type RulesDocument = Answer<'getAccessRules'>
 export type Rule = RulesDocument['rules'][number]

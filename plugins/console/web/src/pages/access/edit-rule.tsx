@@ -12,6 +12,7 @@ import { useOpenedSections } from '../../parts/opened-sections.ts'
 import { conditionsOf, type Pair, pairsOf } from '../../parts/pairs.ts'
 import { PairsInput } from '../../parts/pairs-input.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
+import { accessRuleTexts } from '../../texts/access-rules.ts'
 import { texts } from '../../texts/index.ts'
 import type { Rule, RulesDocument } from './access.tsx'
 import type { OpenEffect } from './open-effect.ts'
@@ -19,7 +20,7 @@ import { effectOfOpening, useOpenQuestion } from './open-question.tsx'
 import { verbsOf } from './openings.tsx'
 import { TestRules } from './test-rules.tsx'
 
-const words = texts.accessRules
+const words = accessRuleTexts
 
 export interface EditRuleProps {
   /** Absent for a new one. */

@@ -3,11 +3,11 @@ import { List, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useAskFirst } from '../../parts/ask-first.tsx'
 import { formatDate } from '../../parts/format.ts'
-import { texts } from '../../texts/index.ts'
+import { accessRuleTexts } from '../../texts/access-rules.ts'
 import type { OpenEffect } from './open-effect.ts'
 import { type Opening, verbsOf } from './openings.tsx'
 
-const words = texts.accessRules
+const words = accessRuleTexts
 /** More are counted, not named. */
 const effectsShown = 10
 

@@ -5,9 +5,9 @@ import type { ReactNode } from 'react'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { formatDate } from '../../parts/format.ts'
-import { texts } from '../../texts/index.ts'
+import { accessRuleTexts } from '../../texts/access-rules.ts'
 
-const words = texts.accessRules
+const words = accessRuleTexts
 /** More actions of one opening are counted, not named. */
 const actionsShown = 6
 

@@ -10,11 +10,11 @@ import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
 import { Section } from '../../parts/section.tsx'
 import { SentFields } from '../../parts/sent-fields.tsx'
-import { texts } from '../../texts/index.ts'
+import { accessRuleTexts } from '../../texts/access-rules.ts'
 import type { Rule } from './access.tsx'
 import { useOpenQuestion } from './open-question.tsx'
 
-const words = texts.accessRules
+const words = accessRuleTexts
 
 type Preset = keyof typeof words.presets
 

@@ -4,10 +4,10 @@ import { IconPencil, IconTrash } from '@tabler/icons-react'
 import { Name } from '../../parts/name.tsx'
 import { State } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
-import { texts } from '../../texts/index.ts'
+import { accessRuleTexts } from '../../texts/access-rules.ts'
 import type { Rule } from './access.tsx'
 
-const words = texts.accessRules
+const words = accessRuleTexts
 
 export interface RuleCardProps {
   readonly rule: Rule

@@ -13,10 +13,10 @@ import { Name } from '../../parts/name.tsx'
 import { State } from '../../parts/names.tsx'
 import { Question, QuestionDrawer, Reasons } from '../../parts/question.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
-import { texts } from '../../texts/index.ts'
+import { accessRuleTexts } from '../../texts/access-rules.ts'
 import type { Rule } from './access.tsx'
 
-const words = texts.accessRules
+const words = accessRuleTexts
 
 export interface TestRulesProps {
   readonly bucket: string

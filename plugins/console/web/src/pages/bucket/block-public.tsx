@@ -7,6 +7,7 @@ import type { Answer } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
 import { useAskFirst } from '../../parts/ask-first.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { accessRuleTexts } from '../../texts/access-rules.ts'
 import { texts } from '../../texts/index.ts'
 import { Openings } from '../access/openings.tsx'
 import { BucketSetting } from './bucket-setting.tsx'
@@ -78,7 +79,7 @@ async function openedBy(bucket: string): Promise<ReactNode> {
   }
 }
 
-const words = texts.accessRules
+const words = accessRuleTexts
 
 /** What lets everybody in now, and will not when the block is saved. */
 function Closes({ bucket }: { bucket: string }) {

@@ -15,12 +15,13 @@ import { Section } from '../../parts/section.tsx'
 import { SentFields } from '../../parts/sent-fields.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { typedPrefix } from '../../parts/typed-folder.ts'
+import { accessRuleTexts } from '../../texts/access-rules.ts'
 import { texts } from '../../texts/index.ts'
 import { openedByHand } from '../../texts/opened-by-hand.ts'
 import { useOpenQuestion } from '../access/open-question.tsx'
 
 const words = openedByHand.simpleAccess
-const opening = texts.accessRules
+const opening = accessRuleTexts
 
 type Preset = keyof typeof words.presets
 type Rule = Answer<'getBucketAccess'>['rules'][number]

@@ -1,9 +1,9 @@
 /** What a draft of a distribution would show to everybody that the stored one does not. */
 import { sameKey } from '../../parts/same-key.ts'
-import { texts } from '../../texts/index.ts'
+import { accessRuleTexts } from '../../texts/access-rules.ts'
 import type { OpenEffect } from '../access/open-effect.ts'
 
-const words = texts.accessRules
+const words = accessRuleTexts
 
 interface Shown {
   readonly access?: string

@@ -9,8 +9,8 @@ import { useAskFirst } from '../../parts/ask-first.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { ImportForm } from '../../parts/import-form.tsx'
 import { Section } from '../../parts/section.tsx'
+import { accessRuleTexts } from '../../texts/access-rules.ts'
 import { counted } from '../../texts/counted.ts'
-import { texts } from '../../texts/index.ts'
 import { toolTexts } from '../../texts/tools.ts'
 import { questionsOf } from './import-questions.ts'
 
@@ -94,7 +94,7 @@ function Named({ why, names }: { why: string; names: readonly string[] }) {
         {names.slice(0, namesShownMax).map(name => (
           <List.Item key={name}>{name}</List.Item>
         ))}
-        {more > 0 && <List.Item>{texts.accessRules.moreOpenings(more)}</List.Item>}
+        {more > 0 && <List.Item>{accessRuleTexts.moreOpenings(more)}</List.Item>}
       </List>
     </>
   )

@@ -7,12 +7,13 @@ import { ImportForm } from '../../parts/import-form.tsx'
 import { Name } from '../../parts/name.tsx'
 import { Reasons } from '../../parts/question.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
+import { accessRuleTexts } from '../../texts/access-rules.ts'
 import { texts } from '../../texts/index.ts'
 import type { OpenEffect } from '../access/open-effect.ts'
 import { useOpenQuestion } from '../access/open-question.tsx'
 
 const words = texts.distributionArchive
-const opening = texts.accessRules
+const opening = accessRuleTexts
 
 type Result = Answer<'importDistributions'>
 
