@@ -5,7 +5,8 @@ import { useElementSize } from '@mantine/hooks'
 import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import { texts } from '../texts/index.ts'
-import { formatClock } from './format.ts'
+import { steps, topOf } from './chart-scale.ts'
+import { formatClock, formatDate } from './format.ts'
 import type { Line } from './line.ts'
 
 const words = texts.chart
@@ -16,11 +17,8 @@ const dotsMax = 10
 /** Of a server that has just started no whole hour is drawn. */
 const leastSeconds = 600
 
-/** Between the lines of the grid: sizes are told in powers of 1024, and what is counted comes in whole numbers. */
-const steps = {
-  binary: Array.from({ length: 60 }, (_, power) => 2 ** power),
-  whole: Array.from({ length: 15 }, (_, power) => [1, 2, 5].map(digit => digit * 10 ** power)).flat(),
-}
+/** Pixels: of the times below, above the chart, and between two lines of the grid at least. */
+const [timesHeight, roomAbove, lineSpace] = [28, 8, 30]
 
 const hour = (seconds: number) => formatClock(new Date(seconds * 1000))
 
@@ -31,10 +29,12 @@ export interface ChartProps {
   readonly label: string
   readonly lines: readonly Line[]
   readonly format: (value: number) => string
-  readonly step?: keyof typeof steps | undefined
+  readonly step?: 'binary' | 'whole' | undefined
+  /** Says since when there are measurements, where that is less than the time that was chosen. */
+  readonly hasStart?: boolean
 }
 
-export function Chart({ label, lines, format, step }: ChartProps) {
+export function Chart({ label, lines, format, step, hasStart = false }: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const { ref, width } = useElementSize()
   const scheme = useComputedColorScheme('light')
@@ -49,17 +49,24 @@ export function Chart({ label, lines, format, step }: ChartProps) {
         height,
         cursor: { y: false },
         // The last time is written around its place, half of it beyond the end of the line.
-        padding: [8, 24, 0, 0],
-        // Room above the peak: a line at the very edge looks cut off.
-        scales: { y: { range: (_, min, max) => [Math.min(0, min ?? 0), (max || 1) * 1.1] } },
+        padding: [roomAbove, 24, 0, 0],
+        scales: {
+          y: {
+            range: (_, min, max) => [
+              Math.min(0, min ?? 0),
+              topOf(max ?? 0, steps[step ?? 'any'], (height - timesHeight - roomAbove) / lineSpace),
+            ],
+          },
+        },
         axes: [
-          { ...axis, space: 76, size: 28, values: (_, ticks) => ticks.map(hour) },
+          { ...axis, space: 76, size: timesHeight, values: (_, ticks) => ticks.map(hour) },
           {
             ...axis,
             // As wide for most charts, so that they begin below each other.
             size: (_, labels) => Math.max(64, 20 + 7 * Math.max(...(labels ?? ['']).map(label => label.length))),
             values: (_, ticks) => distinct(ticks.map(format)),
-            ...(step && { incrs: steps[step] }),
+            space: lineSpace,
+            incrs: steps[step ?? 'any'],
           },
         ],
         series: [
@@ -96,6 +103,7 @@ export function Chart({ label, lines, format, step }: ChartProps) {
       plot.destroy()
     }
   }, [lines, format, step, width, scheme])
+  const began = hasStart ? beganAt(lines) : undefined
   const highest = lines.filter(line => !isHighestLast(line)).flatMap(line => highestOf(line, format))
   return (
     // Until it is drawn anew a chart is as wide as the window was before: that must not widen the page.
@@ -104,6 +112,11 @@ export function Chart({ label, lines, format, step }: ChartProps) {
       {highest.length > 0 && (
         <Text size="xs" c="dimmed" className="numbers">
           {words.highest(highest.join(' · '))}
+        </Text>
+      )}
+      {began !== undefined && (
+        <Text size="xs" c="dimmed" className="numbers">
+          {words.began(formatDate(new Date(began * 1000).toISOString()))}
         </Text>
       )}
     </Box>
@@ -151,4 +164,11 @@ function dataOf(lines: readonly Line[]): uPlot.AlignedData {
     (time, index) => values.some(each => each[index] != null) || time >= times.at(-1)! - leastSeconds,
   )
   return [times, ...values].map(each => Array.from(each!).slice(first)) as uPlot.AlignedData
+}
+
+/** When the first measurement was, where that is later than what is asked for. */
+function beganAt(lines: readonly Line[]): number | undefined {
+  const asked = Math.min(...lines.map(({ points }) => points[0]?.[0] ?? Number.POSITIVE_INFINITY))
+  const first = Math.min(...lines.map(line => measuredOf(line)[0]?.time ?? Number.POSITIVE_INFINITY))
+  return Number.isFinite(first) && first > asked ? first : undefined
 }

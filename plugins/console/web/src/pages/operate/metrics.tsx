@@ -136,6 +136,7 @@ function FamilyChart({ family }: { family: Family }) {
             label={words.chart(name)}
             lines={data.lines}
             format={format}
+            hasStart
             step={family.unit === 'bytes' && isMeasured(family, fn) ? 'binary' : undefined}
           />
           {data.count > linesMax && (

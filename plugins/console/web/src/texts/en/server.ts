@@ -55,7 +55,7 @@ export const server = {
   stopped: 'The server has stopped. This page waits until somebody starts it again.',
   blockPublic: 'Block public access everywhere',
   blockPublicHint:
-    'Whatever policies, rules and access control lists of any bucket say, nobody gets in without credentials.',
+    'While this is on, nobody gets in without credentials, whatever policies, rules, access control lists and distributions say. Shares and signed links work.',
   blockPublicOn: 'Block public access in every bucket',
   opensTitle: 'Block public access no longer?',
   opensText:
@@ -130,6 +130,7 @@ export const metrics = {
 }
 
 export const chart = {
+  began: (date: string) => `Nothing was measured in this time before ${date}.`,
   highest: (peaks: string) => `Highest: ${peaks}`,
   peak: (line: string, value: string, time: string) => `${line} ${value} at ${time}`,
   now: (line: string, value: string) => `${line}: ${value} now`,
