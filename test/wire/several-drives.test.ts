@@ -130,7 +130,7 @@ t.test('drives go and come back', async t => {
   )
   t.equal(await metric('svc_redundancy_bucket_below_target_records'), without.belowRecords)
   t.equal(await metric('svc_mrf_queue_pending'), without.belowRecords)
-  t.match(without.summary, /^1 of 4 drives cannot be read\. \d+ of \d+ records lack a shard/)
+  t.match(without.summary, /^1 of 4 drives cannot be read\. \d+ of \d+ versions and parts lack a shard/)
   renameSync(`${drive(3)}.away`, drive(3))
   await until(t, 'it is taken back', async () => (await health()) === '200 ok')
   await until(t, 'and given what it lacks', async () => (await metric('svc_redundancy_below_target_records')) === 0)

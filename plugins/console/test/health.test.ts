@@ -71,7 +71,7 @@ t.test('a drive that failed is named, with how many more may fail, and what to d
       details: 'ENOENT',
       link: { to: '/drives', search: { replace: '/data/d3' }, label: 'Replace d3' },
     },
-    { text: /^4 objects .* is repaired/, link: { to: '/healing' } },
+    { text: /^4 versions and parts .* is repaired/, link: { to: '/healing' } },
   ])
   t.equal(healthOf(infoOf(4, 2, 'degraded', [2]), below, false).findings[1]!.link, undefined)
   t.equal(
@@ -124,12 +124,13 @@ t.test('damage that was found is told also while a drive is rebuilt, which alone
   const textsOf = (given: Partial<Redundancy>) =>
     healthOf(infoOf(4, 2, 'ok', [], 1), ledger({ ...rebuilding, ...given }), true).findings.map(({ text }) => text)
   t.same(textsOf({}), ['/data/d1 is being rebuilt'])
-  const summary = `${rebuilding.summary} A dry run has found 2 records with missing or corrupt shards.`
+  const summary = `${rebuilding.summary} A dry run has found 2 versions and parts with missing or corrupt shards.`
   t.same(textsOf({ hasFoundDamage: true, summary }), [summary, '/data/d1 is being rebuilt'])
 })
 
 t.test('of damage that was found no number of drives is promised while one is away', async t => {
-  const summary = '1 of 4 drives cannot be read. A dry run has found 4 records with missing or corrupt shards.'
+  const summary =
+    '1 of 4 drives cannot be read. A dry run has found 4 versions and parts with missing or corrupt shards.'
   const found = ledger({ isFull: false, hasFoundDamage: true, belowRecords: 4, summary })
   const { color, text, findings } = healthOf(infoOf(4, 2, 'degraded', [0]), found, true)
   t.equal(color, 'red')

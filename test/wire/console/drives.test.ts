@@ -52,6 +52,7 @@ if (withoutBrowser !== false) {
     counting.resolve()
     const ledger = page.getByRole('alert').filter({ hasText: '1 of 4 drives cannot be read.' })
     await ledger.getByText('0 of 1 version or part is stored with full redundancy').waitFor()
+    await ledger.getByText('Objects of up to 512 bytes lie whole on every drive, and are not counted.').waitFor()
     t.same(await accessibilityFlaws(page), [])
     await ledger.getByRole('link', { name: `Replace ${lost!.path}` }).click()
     await guide.waitFor()
@@ -73,11 +74,9 @@ if (withoutBrowser !== false) {
     t.same(await accessibilityFlaws(page), [])
     await page.getByRole('link', { name: new RegExp(`^${lost!.path} is offline`) }).click()
     // Objects of less redundancy have one shard of parity.
-    const spare = guide.getByText(
-      'No other drive of this set may fail meanwhile: every further one takes data out of reach',
-    )
-    await spare.waitFor()
-    await guide.getByText('Make an empty file system at the same path').waitFor()
+    await guide.getByText(`${shared} Wait until this one is rebuilt before you replace the next.`).waitFor()
+    await guide.getByText('Objects of the class REDUCED_REDUNDANCY bear the loss of none.').waitFor()
+    await guide.getByText('Make an empty folder at the same path').waitFor()
     await guide.getByText(/^Still missing: shards of 1 version or part/).waitFor()
     t.same(await accessibilityFlaws(page), [])
 
@@ -123,7 +122,7 @@ if (withoutBrowser !== false) {
     rmSync(blob!)
     await healed({ bucket: 'data', deep: true, dryRun: true })
     await page.goto(new URL('/drives', page.url()).href)
-    const known = 'A dry run has found 1 record with missing or corrupt shards'
+    const known = 'A dry run has found 1 version or part with missing or corrupt shards'
     await page.getByText(`This set is not known to have full redundancy. ${known}`).waitFor()
     t.equal(await page.getByText('stored with full redundancy').count(), 0)
     t.equal(await page.getByText('Of all sets together').count(), 0, 'the only set says it')
@@ -185,10 +184,12 @@ if (withoutBrowser !== false) {
     await signIn(page, '/')
     const attention = page.getByRole('alert').filter({ hasText: 'Some of what is stored may be lost.' })
     await attention.getByText('1 version or part could not be repaired in the last attempt, and may be lost').waitFor()
-    await attention.getByText(/^1 of 2 records lacks a shard, .* It is lost: the job lists it\./).waitFor()
+    await attention.getByText(/^1 of 2 versions and parts lacks a shard, .* It is lost: the job lists it\./).waitFor()
     t.equal(await attention.getByText('repaired while').count(), 0)
     await page.goto(new URL('/drives', page.url()).href)
-    await page.getByText(/^This set is not known to have full redundancy\. 1 of 2 records lacks a shard/).waitFor()
+    await page
+      .getByText(/^This set is not known to have full redundancy\. 1 of 2 versions and parts lacks a shard/)
+      .waitFor()
     await page.getByRole('link', { name: /may be lost/ }).click()
     await page.getByText('1 of them could not be healed in the last attempt').waitFor()
 

@@ -15,7 +15,7 @@ const rounded = (value: number) => Math.round(value * 10) / 10
 export function ProgressBar({ value, more, color, 'aria-label': label, ...props }: ProgressBarProps) {
   const coloured = color === undefined ? {} : { color }
   return (
-    <Progress.Root {...props}>
+    <Progress.Root className="progress" {...props}>
       <Progress.Section value={rounded(value)} {...coloured} aria-label={label} />
       {more !== undefined && (
         <Progress.Section value={rounded(more.value)} {...coloured} opacity={0.45} aria-label={more.label} />

@@ -10,7 +10,7 @@ import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { Section } from '../../parts/section.tsx'
 import { texts } from '../../texts/index.ts'
 import { type Drive, redundancyQuery, serverInfoQuery } from '../overview/queries.ts'
-import { isShared, type MayFail as MayFailFacts, mayFailOf } from './may-fail.ts'
+import { areFolders, isShared, type MayFail as MayFailFacts, mayFailOf } from './may-fail.ts'
 import { progressOf, redundancyOf, Whole } from './rebuild.tsx'
 import { ReplaceGuide } from './replace-guide.tsx'
 
@@ -73,6 +73,7 @@ export function DrivesPage() {
           pool={data.pools.find(({ index }) => index === chosen.poolIdx)!}
           redundancy={ofSet(chosen.poolIdx, chosen.setIdx)}
           isShared={isShared(drivesOf(chosen.poolIdx, chosen.setIdx))}
+          areFolders={areFolders(drivesOf(chosen.poolIdx, chosen.setIdx))}
           onClose={() => show()}
         />
       )}

@@ -16,6 +16,7 @@ import { State } from '../../parts/names.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { replacingTexts } from '../../texts/replacing.ts'
 import { healthOf } from '../overview/health.ts'
 import { type Drive, redundancyQuery, serverInfoQuery } from '../overview/queries.ts'
 import { HealJob, type Job, jobsMs, modeOf, scopeOf } from './heal-job.tsx'
@@ -109,6 +110,7 @@ function Redundancy({ ledger, lost, safety }: RedundancyProps) {
           <Stack gap={4}>
             <Text size="sm">{label}</Text>
             <ProgressBar value={((records - belowRecords) / records) * 100} color={color} aria-label={label} />
+            <Text size="sm">{replacingTexts.notCounted}</Text>
           </Stack>
         )}
         {failingRecords > 0 && <Text size="sm">{texts.operate.findLost}</Text>}
@@ -121,7 +123,7 @@ function Redundancy({ ledger, lost, safety }: RedundancyProps) {
                 to="/drives"
                 {...({ search: { replace: path } } as object)}
                 variant="default"
-                size="xs"
+                size="sm"
                 h="auto"
                 py={6}
                 styles={{ label: { whiteSpace: 'normal', overflowWrap: 'anywhere', lineHeight: 1.4 } }}

@@ -13,6 +13,14 @@ export function isShared(drives: readonly Pick<ServerInfo['nodes'][number]['disk
   return new Set(known).size < known.length
 }
 
+/** Whether all of them are folders of one file system: an empty one is then no missing mount. */
+export function areFolders(
+  drives: readonly Pick<ServerInfo['nodes'][number]['disks'][number], 'fileSystem'>[],
+): boolean {
+  const known = drives.map(({ fileSystem }) => fileSystem).filter(each => each !== undefined)
+  return known.length > 1 && new Set(known).size === 1
+}
+
 /** Whether it has less redundancy than the drives that are missing take from it. */
 export const isDamaged = (redundancy: Pick<SetRedundancy, 'hasFoundDamage' | 'failingRecords'> | undefined): boolean =>
   redundancy !== undefined && (redundancy.hasFoundDamage || redundancy.failingRecords > 0)
@@ -79,6 +87,8 @@ export function spareText({ spare, least, drive, isShared, isWeak }: Spare): str
   }
   const maySpare = (count: number) => (count > 0 && isShared ? words.sharedMaySpare : words.maySpare(count))
   if (least === spare) return maySpare(spare)
-  const sentence = reduced ?? maySpare(least)
-  return spare > 0 && isShared ? sentence : `${sentence} ${words.othersSpare(spare)}`
+  // As `mayFailOf` says it: which objects have less is not known, nor whether there are any.
+  if (reduced === undefined)
+    return isShared && least > 0 ? maySpare(spare) : `${maySpare(spare)} ${words.reducedMayFail(least)}`
+  return spare > 0 && isShared ? reduced : `${reduced} ${words.othersSpare(spare)}`
 }

@@ -15,10 +15,12 @@ export interface ReplaceGuideProps {
   readonly redundancy: SetRedundancy | undefined
   /** Drives of its set share a file system. */
   readonly isShared: boolean
+  /** They are folders of one file system. */
+  readonly areFolders: boolean
   readonly onClose: () => void
 }
 
-export function ReplaceGuide({ drive, pool, redundancy, isShared, onClose }: ReplaceGuideProps) {
+export function ReplaceGuide({ drive, pool, redundancy, isShared, areFolders, onClose }: ReplaceGuideProps) {
   useFocusBack()
   const { path, error, setIdx, state, healing } = drive
   const set = pool.erasureSets.find(({ index }) => index === setIdx)!
@@ -57,18 +59,22 @@ export function ReplaceGuide({ drive, pool, redundancy, isShared, onClose }: Rep
         <List type="ordered" spacing="md" size="sm">
           <Step title={steps.find}>{steps.findText(path, error)}</Step>
           <Step title={steps.swap}>{steps.swapText}</Step>
-          <Step title={steps.prepare}>
-            {steps.prepareText}
+          <Step title={areFolders ? steps.prepareFolder : steps.prepare}>
+            {areFolders ? steps.prepareFolderText : steps.prepareText}
             <Code block mt={4} tabIndex={0} aria-label={words.command}>
-              {`umount -l ${path}\nmkfs.xfs /dev/DISK\nmount /dev/DISK ${path}\nchown USER: ${path}`}
+              {areFolders
+                ? `mkdir ${path}\nchown USER: ${path}`
+                : `umount -l ${path}\nmkfs.xfs /dev/DISK\nmount /dev/DISK ${path}\nchown USER: ${path}`}
             </Code>
-            <Text size="sm" mt={4}>
-              {steps.plain}
-            </Text>
+            {!areFolders && (
+              <Text size="sm" mt={4}>
+                {steps.plain}
+              </Text>
+            )}
           </Step>
           {pool.parity > 0 && (
             <Step title={steps.wait}>
-              {progress === undefined ? steps.waitNow : steps.waitRunning(progress)}
+              {progress !== undefined ? steps.waitRunning(progress) : areFolders ? steps.waitStarted : steps.waitNow}
               <Whole redundancy={redundancy} />
             </Step>
           )}

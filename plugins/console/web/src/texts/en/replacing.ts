@@ -63,8 +63,12 @@ export const replacing = {
       'Only an empty file system becomes a new drive: into an empty folder below which nothing is mounted the server writes nothing. USER is the user that the server runs as.',
     plain:
       'The path is a plain folder on a file system that holds other things, too? Mount the new disk at this very path, as above: the folder is the place for the mount.',
+    prepareFolder: 'Make an empty folder at the same path',
+    prepareFolderText:
+      'The drives of this set are plain folders of one file system, as in trials: an empty folder becomes a new drive at the next start. Stop the server, make the folder, and start it again. USER is the user that the server runs as. An empty file system of its own, mounted at the path, becomes a new drive as well.',
     wait: 'Wait until it is rebuilt',
     waitNow: 'The server sees the new drive within seconds, and rebuilds it from the others.',
+    waitStarted: 'The server takes the folder as a new drive when it starts, and rebuilds it from the others.',
     waitRunning: (done: string) => `Rebuilt so far: ${done}.`,
     whole: 'Everything in this set is stored with full redundancy.',
     notWhole: (summary: string) => `This set is not known to have full redundancy. ${summary}`,
@@ -73,4 +77,5 @@ export const replacing = {
       `Still missing: shards of ${counted(records, 'version or part', 'versions and parts')} (${bytes}).`,
   },
   command: 'For example',
+  notCounted: 'Objects of up to 512 bytes lie whole on every drive, and are not counted.',
 }
