@@ -26,18 +26,22 @@ export function MoveButtons({ nameOf, index, count, onMove, onRemove }: MoveButt
   }
   return (
     <Group gap={2} wrap="nowrap">
-      <Tool
-        label={texts.common.moveUp(nameOf(index))}
-        icon={IconArrowUp}
-        isOff={index === 0}
-        onClick={() => move(texts.common.moveUp, index - 1)}
-      />
-      <Tool
-        label={texts.common.moveDown(nameOf(index))}
-        icon={IconArrowDown}
-        isOff={index === count - 1}
-        onClick={() => move(texts.common.moveDown, index + 1)}
-      />
+      {count > 1 && (
+        <>
+          <Tool
+            label={texts.common.moveUp(nameOf(index))}
+            icon={IconArrowUp}
+            isOff={index === 0}
+            onClick={() => move(texts.common.moveUp, index - 1)}
+          />
+          <Tool
+            label={texts.common.moveDown(nameOf(index))}
+            icon={IconArrowDown}
+            isOff={index === count - 1}
+            onClick={() => move(texts.common.moveDown, index + 1)}
+          />
+        </>
+      )}
       <Tool label={`${texts.common.remove} ${nameOf(index)}`} icon={IconTrash} onClick={remove} />
     </Group>
   )

@@ -90,7 +90,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
     <SavedForm isOfPage form={form} saving={saving} reload={onChanged}>
       <fieldset className="plain-fieldset" disabled={!mayChange}>
         <Stack>
-          {rules.length === 0 && <Text c="dimmed">{words.noRules}</Text>}
+          <Text c="dimmed">{rules.length === 0 ? words.noRules : words.rulesHint}</Text>
           {targets.isSuccess && arns.length === 0 && (
             <Text c="dimmed">
               <LinkedText text={mayChangeTargets ? words.noTargets : words.noTargetsYet} />

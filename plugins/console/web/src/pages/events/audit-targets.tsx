@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
-import { formatCount, formatDate } from '../../parts/format.ts'
+import { formatCount, formatDate, formatMoment } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { Titled } from '../../parts/names.tsx'
@@ -47,12 +47,16 @@ const columnsOf = (startedAt: string | undefined): Column<Target>[] => [
   { title: texts.common.state, render: target => <TargetState {...target} /> },
   { title: texts.events.pending, isNumber: true, render: ({ pendingRecords }) => formatCount(pendingRecords) },
   { title: words.dropped, isNumber: true, render: ({ droppedTotal }) => formatCount(droppedTotal) },
-  { title: texts.events.lastError, render: ({ lastError }) => lastError },
+  {
+    title: texts.events.lastError,
+    render: ({ lastError, lastErrorAt }) =>
+      lastError !== '' && <Titled name={lastError} note={lastErrorAt === undefined ? '' : formatMoment(lastErrorAt)} />,
+  },
   {
     title: texts.events.lastSuccess,
     render: ({ lastSuccessAt }) =>
       lastSuccessAt === undefined
         ? texts.events.noneSince(startedAt && formatDate(startedAt))
-        : formatDate(lastSuccessAt),
+        : formatMoment(lastSuccessAt),
   },
 ]

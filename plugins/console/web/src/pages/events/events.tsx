@@ -19,9 +19,10 @@ import { useMay } from '../../app/signed-in.ts'
 import { type Action, Actions } from '../../parts/actions.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { notifyFailure } from '../../parts/failure.tsx'
-import { formatCount, formatDate } from '../../parts/format.ts'
+import { formatCount, formatDate, formatMoment } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
+import { Titled } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
 import { serverInfoQuery } from '../overview/queries.ts'
 import type { Values } from '../settings/settings.tsx'
@@ -187,13 +188,19 @@ function columnsOf(startedAt: string | undefined, deeds: Deeds): Column<Target>[
     },
     { title: texts.events.pending, isNumber: true, render: ({ pendingEvents }) => formatCount(pendingEvents) },
     { title: texts.events.deadLetters, isNumber: true, render: ({ deadLetters }) => formatCount(deadLetters) },
-    { title: texts.events.lastError, render: ({ lastError }) => lastError },
+    {
+      title: texts.events.lastError,
+      render: ({ lastError, lastErrorAt }) =>
+        lastError !== '' && (
+          <Titled name={lastError} note={lastErrorAt === undefined ? '' : formatMoment(lastErrorAt)} />
+        ),
+    },
     {
       title: texts.events.lastSuccess,
       render: ({ lastSuccessAt }) =>
         lastSuccessAt === undefined
           ? texts.events.noneSince(startedAt && formatDate(startedAt))
-          : formatDate(lastSuccessAt),
+          : formatMoment(lastSuccessAt),
     },
     {
       title: texts.common.actions,

@@ -49,14 +49,21 @@ export function Attention() {
   const isWaiting = color === 'blue' && redundancy.isLoading && redundancy.errorUpdateCount === 0
   const keysProblem = keys.data && problemOf(keys.data)
   const offline = [
-    ...(targets.data ?? []).map(target => ({ ...target, words: texts.events })),
-    ...(auditTargets.data ?? []).map(target => ({ ...target, words: texts.auditTargets })),
+    ...(targets.data ?? []).map(target => ({ ...target, waiting: target.pendingEvents, words: texts.events })),
+    ...(auditTargets.data ?? []).map(target => ({
+      ...target,
+      waiting: target.pendingRecords,
+      words: texts.auditTargets,
+    })),
   ].filter(({ enabled, online }) => enabled && !online)
   const found: Finding[] = [
     ...(keysProblem === undefined ? [] : [{ text: keysProblem, link: { to: '/keys' } }]),
     ...certificateFindings(info.data.tls).map(text => ({ text, link: { to: '/server' } })),
     ...(certificates.data ?? []).filter(needsAttention).map(orderedFinding),
-    ...offline.map(({ id, lastError, words }) => ({ text: words.isOffline(id, lastError), link: { to: '/events' } })),
+    ...offline.map(({ id, lastError, waiting, words }) => ({
+      text: words.isOffline(id, lastError, waiting > 0),
+      link: { to: '/events' },
+    })),
     ...sharedFindings(info.data),
   ]
   const Icon = color === 'teal' ? IconCheck : IconAlertTriangle

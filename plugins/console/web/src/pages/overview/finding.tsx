@@ -1,5 +1,5 @@
 /** What needs attention, each with the page where something is done about it. */
-import { Anchor, List } from '@mantine/core'
+import { Anchor, Button, List } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { texts } from '../../texts/index.ts'
 import type { Finding } from './health.ts'
@@ -8,21 +8,17 @@ export function Findings({ findings }: { readonly findings: readonly Finding[] }
   if (findings.length === 0) return null
   return (
     // Paths of drives are long, and have no space where a line could end.
-    <List size="sm" spacing={4} listStyleType="none" styles={{ itemLabel: { overflowWrap: 'anywhere' } }}>
+    <List size="sm" spacing="md" listStyleType="none" styles={{ itemLabel: { overflowWrap: 'anywhere' } }}>
       {findings.map(({ text, link, details = '' }) => (
         <List.Item key={text}>
-          {(link === undefined || link.label !== undefined) && `${text} `}
-          {link !== undefined && (
-            <Anchor
-              component={Link}
-              to={link.to}
-              c="inherit"
-              underline="always"
-              inherit
-              {...({ search: link.search } as object)}
-            >
-              {link.label ?? text}
+          {link !== undefined && link.label === undefined ? (
+            <Anchor component={Link} c="inherit" underline="always" inherit {...targetOf(link)}>
+              {text}
             </Anchor>
+          ) : /[.:!?]$/.test(text) ? (
+            text
+          ) : (
+            `${text}.`
           )}
           {details !== '' && (
             <details>
@@ -30,8 +26,17 @@ export function Findings({ findings }: { readonly findings: readonly Finding[] }
               {details}
             </details>
           )}
+          {link?.label !== undefined && (
+            <div>
+              <Button component={Link} variant="default" size="compact-sm" mt={4} {...targetOf(link)}>
+                {link.label}
+              </Button>
+            </div>
+          )}
         </List.Item>
       ))}
     </List>
   )
 }
+
+const targetOf = ({ to, search }: NonNullable<Finding['link']>) => ({ to, ...({ search } as object) })

@@ -70,7 +70,6 @@ export const operate = {
   requestId: 'Request',
   anonymous: 'anonymous',
   does: 'What it does',
-  origin: 'From',
   extends: 'Extends',
   dependsOn: 'Needs',
   startHeal: 'Start a heal job',
@@ -142,6 +141,9 @@ export const fieldNames = {
   } as Readonly<Record<string, string>>,
 }
 
+const failing = (isWaitedFor: boolean) =>
+  isWaitedFor ? 'is offline' : 'has refused the last delivery, or was not reached'
+
 export const events = {
   title: 'Event targets',
   none: 'There is no target. Add one; rules of buckets then name it.',
@@ -149,6 +151,7 @@ export const events = {
   target: 'Target',
   online: 'online',
   offline: 'offline',
+  lastFailed: 'last delivery failed',
   notTried: 'not tried yet',
   pending: 'Waiting',
   deadLetters: 'Given up',
@@ -157,7 +160,8 @@ export const events = {
   noneSince: (start: string | undefined) =>
     start === undefined ? 'none since the start of the server' : `none since the start at ${start}`,
   add: 'Add target',
-  isOffline: (id: string, error: string) => `Event target ${id} is offline${error === '' ? '' : `: ${error}`}`,
+  isOffline: (id: string, error: string, isWaitedFor: boolean) =>
+    `Event target ${id} ${failing(isWaitedFor)}${error === '' ? '' : `: ${error}`}`,
   test: 'Test',
   isGone: 'Somebody has deleted this target meanwhile. Close this, and look at the list.',
   taken: (name: string) => `There is a target “${name}” of this kind already.`,
@@ -177,7 +181,7 @@ export const events = {
   notEnabledHint: 'It is not enabled: the server refuses rules for it. Enable it on the page “Event targets”.',
   notEnabledForOthers:
     'It is not enabled: the server refuses rules for it. Ask somebody who may change the settings of this server to enable it.',
-  away: (arn: string) => `${arn} (offline)`,
+  away: (arn: string) => `${arn} (last delivery failed)`,
   awayHint:
     'Its last delivery failed: the server takes new rules for it only while it answers. See why on the page “Event targets”, and test it there.',
   awayForOthers:
@@ -210,6 +214,7 @@ export const events = {
   prefix: 'Prefix',
   rules: 'Rules',
   noRules: 'No rule: nothing in this bucket is told to anybody.',
+  rulesHint: 'What happens to objects of this bucket is told to the target of each rule that it fits.',
   noTargets: 'There is no target yet. Add one on the page “Event targets”.',
   noTargetsYet: 'There is no target yet. Ask somebody who may change the settings of this server to add one.',
   addRule: 'Add rule',
@@ -234,7 +239,8 @@ export const auditTargets = {
   hint: 'Each request is recorded, and the records are sent here, too. While a target is away they wait; when its queue is full, new ones are dropped.',
   settings: 'Set up in the settings',
   dropped: 'Dropped',
-  isOffline: (id: string, error: string) => `Audit target ${id} is offline${error === '' ? '' : `: ${error}`}`,
+  isOffline: (id: string, error: string, isWaitedFor: boolean) =>
+    `Audit target ${id} ${failing(isWaitedFor)}${error === '' ? '' : `: ${error}`}`,
 }
 
 export const keys = {
