@@ -305,7 +305,10 @@ if (withoutBrowser !== false) {
     })
     await page.goto(`${console}/buckets/told?tab=events`)
     await page.getByText('the server takes new rules for it only while it answers').waitFor()
-    t.equal(await page.getByLabel('Target').locator('option:checked').textContent(), 'webhook:gone (offline)')
+    t.equal(
+      await page.getByLabel('Target').locator('option:checked').textContent(),
+      'webhook:gone (last delivery failed)',
+    )
     await page.getByRole('link', { name: 'Overview' }).click()
     await page.getByRole('link', { name: 'Event target webhook:gone is offline' }).click()
     await page.getByRole('heading', { name: 'Event targets' }).waitFor()
@@ -327,6 +330,8 @@ if (withoutBrowser !== false) {
     await signIn(page, '/plugins')
     const rows = page.getByRole('table', { name: 'Plugins' }).getByRole('row')
     await page.getByRole('cell', { name: 'webhook', exact: true }).waitFor()
+    await page.getByRole('cell', { name: 'kafka from contrib' }).waitFor()
+    t.equal(await page.getByText('The command svc init, which').locator('code').textContent(), 'svc init')
     const all = await rows.count()
     t.equal(await page.getByRole('columnheader', { name: 'State' }).count(), 0)
     await page.getByRole('searchbox').fill('webh')

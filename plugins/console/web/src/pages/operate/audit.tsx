@@ -122,7 +122,7 @@ async function exportRecords(query: object): Promise<void> {
 }
 
 const columns: Column<Entry>[] = [
-  { title: words.time, render: entry => formatMoment(entry.event_time) },
+  { title: words.time, render: entry => <span className="one-line">{formatMoment(entry.event_time)}</span> },
   { title: words.operation, place: 'name', render: ({ api }) => api },
   {
     title: words.on,

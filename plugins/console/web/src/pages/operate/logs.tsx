@@ -8,6 +8,7 @@ import type { Column } from '../../parts/item-table.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
 import { LivePage } from './live-page.tsx'
+import { messageOf } from './log-message.ts'
 
 /** As many as the page keeps. */
 const linesFirst = 500
@@ -64,9 +65,7 @@ const columns: Column<LogLine>[] = [
   {
     title: texts.operate.message,
     place: 'across',
-    render: ({ msg, error, ...line }) => (
-      <Titled name={error === undefined ? msg : `${msg}: ${error}`} note={detailsOf(line)} />
-    ),
+    render: ({ msg, error, ...line }) => <Titled name={messageOf(msg, error)} note={detailsOf(line)} />,
   },
 ]
 

@@ -4,6 +4,7 @@ import type { Answer } from '../../api/operations.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
+import { Prose } from '../../parts/prose.tsx'
 import { texts } from '../../texts/index.ts'
 
 type Plugin = Answer<'listPlugins'>['items'][number]
@@ -37,7 +38,12 @@ const isWell = ({ state }: Plugin): boolean => state === 'active'
 
 /** What is the same of nearly all of them is said above the list, and not in each row. */
 const columns: Column<Plugin>[] = [
-  { title: texts.common.name, place: 'name', render: ({ name }) => name },
+  {
+    title: texts.common.name,
+    place: 'name',
+    render: ({ name }) => name,
+    note: ({ origin }) => (origin === 'builtin' ? '' : texts.operate.copiedFrom(origin)),
+  },
   {
     title: texts.common.state,
     place: 'beside',
@@ -49,17 +55,12 @@ const columns: Column<Plugin>[] = [
     place: 'across',
     render: ({ description, error }) =>
       error === undefined ? (
-        description
+        <Prose text={description} />
       ) : (
         <Text fz="inherit" c="red">
           {error}
         </Text>
       ),
-  },
-  {
-    title: texts.operate.origin,
-    isKnown: ({ origin }) => origin !== 'builtin',
-    render: ({ origin }) => (origin === 'builtin' ? '' : origin),
   },
   {
     title: texts.operate.extends,
