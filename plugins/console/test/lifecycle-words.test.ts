@@ -1,6 +1,6 @@
 /** Which rules of a lifecycle are asked about before they are saved: those that delete what the stored ones do not, to the byte and the moment. */
 import t from 'tap'
-import { deletingRules } from '../web/src/pages/bucket/lifecycle-words.ts'
+import { deletingRules, lifecycleEffects } from '../web/src/pages/bucket/lifecycle-words.ts'
 
 type Rule = Parameters<typeof deletingRules>[0][number]
 
@@ -38,4 +38,11 @@ t.test('what is deleted already is not', async t => {
   t.notOk(isAsked({ ...daily({}), enabled: false }, markers('')), 'a rule that is not applied')
   const uploads = { enabled: true, filter: {}, abortIncompleteUpload: { daysAfterInitiation: 1 } }
   t.notOk(isAsked(uploads, markers('')), 'a rule for uploads alone')
+})
+
+t.test('where old versions are kept a rule that deletes objects says that they stay', async t => {
+  t.same(lifecycleEffects(daily({})), ['are deleted 1 day after they were made'])
+  t.match(lifecycleEffects(daily({}), true), [/^are deleted/, /^what they hold stays as old versions/])
+  t.match(lifecycleEffects(at('2999-01-01T00:00:00Z'), true), [/^are deleted/, /^what they hold stays/])
+  t.match(lifecycleEffects(markers(''), true), { length: 1 }, 'one that deletes none says nothing of it')
 })

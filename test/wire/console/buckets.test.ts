@@ -145,6 +145,7 @@ if (withoutBrowser !== false) {
   t.test('a folder is opened to everybody by the policy, whose editor offers what may stand there', async t => {
     const { page, flaws } = await browser.open(t, {}, /404 GET .*policy/)
     await signIn(page, '/buckets/photos?tab=policy')
+    await page.getByRole('textbox', { name: 'Example, not saved' }).waitFor()
     const region = page.getByRole('region', { name: 'Folders for everybody' })
     await region.getByLabel('Folder', { exact: true }).fill('/b/')
     await region.getByRole('button', { name: 'Allow' }).click()
@@ -331,7 +332,9 @@ if (withoutBrowser !== false) {
     })
     const { page, flaws } = await browser.open(t)
     const dialog = page.getByRole('dialog')
+    await admin.call('POST', '/keygroups', { id: 'unused' })
     await signIn(page, '/key-groups')
+    await page.getByRole('row', { name: /^unused no key / }).waitFor()
     await chooseFrom(page.getByRole('button', { name: 'More for links' }), 'Edit')
     await dialog.getByLabel(`Name of ${id}`).fill('printing house')
     await dialog.getByLabel(`${id}: its signatures count`).uncheck()

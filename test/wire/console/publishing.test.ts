@@ -618,6 +618,7 @@ if (withoutBrowser !== false) {
     t.equal(await dialog.getByLabel('Pattern').inputValue(), '^draft')
     await dialog.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('button', { name: 'Edit rule no-drafts' }).waitFor()
+    await openness.getByText('every object of this bucket, unless “no-drafts” denies it.').waitFor()
 
     await page.getByRole('button', { name: 'Test', exact: true }).click()
     await dialog.getByText('What the S3 API would answer now').waitFor()
@@ -870,6 +871,7 @@ if (withoutBrowser !== false) {
     await page.reload()
     await page.getByRole('button', { name: 'Add rule' }).click()
     await page.getByLabel('Suffix').fill('.html')
+    t.equal(await page.getByRole('button', { name: /^Move / }).count(), 0, 'one has no order')
     t.same(await accessibilityFlaws(page), [])
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').waitFor()

@@ -25,19 +25,19 @@ export function CheckedPolicy({ text, onChange, bucket, isReadOnly = false, exam
   const complete = useCompletion(bucket)
   return (
     <Stack gap="xs">
+      {example !== undefined && (
+        <Text size="sm" c="dimmed">
+          {example}
+        </Text>
+      )}
       <JsonEditor
-        label={texts.policies.document}
+        label={example === undefined || bucket === undefined ? texts.policies.document : texts.policies.exampleLabel}
         value={text}
         onChange={onChange}
         findings={findings}
         isReadOnly={isReadOnly}
         complete={complete}
       />
-      {example !== undefined && (
-        <Text size="sm" c="dimmed">
-          {example}
-        </Text>
-      )}
       <Findings findings={findings} />
     </Stack>
   )

@@ -1,11 +1,13 @@
 /** Short lists of names: groups of a user, policies of a group. */
 import { Badge, Group, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { texts } from '../texts/index.ts'
 import { Name, named } from './name.tsx'
 import { shownText } from './shown-text.ts'
 
-export function Names({ names }: { names: readonly string[] }) {
-  if (names.length === 0) return null
+/** `isToldEmpty`: that there is none says much, also on a phone, which leaves empty cells out. */
+export function Names({ names, isToldEmpty = false }: { names: readonly string[]; isToldEmpty?: boolean }) {
+  if (names.length === 0) return isToldEmpty ? texts.common.none : null
   return (
     <Group gap={4}>
       {names.map(name => (

@@ -50,11 +50,14 @@ function deletionOf({ filter, expiration, noncurrentExpiration }: LifecycleRule)
   ])
 }
 
-export function lifecycleEffects({ expiration, noncurrentExpiration, abortIncompleteUpload }: LifecycleRule): string[] {
+/** `isKept`: the bucket keeps old versions. */
+export function lifecycleEffects(rule: LifecycleRule, isKept = false): string[] {
+  const { expiration, noncurrentExpiration, abortIncompleteUpload } = rule
+  const { days, date } = expiration ?? {}
   return [
-    expiration?.days !== undefined && words.expires(expiration.days),
-    expiration?.date !== undefined &&
-      (Date.parse(expiration.date) < Date.now() ? words.expiredOn : words.expiresOn)(formatDate(expiration.date)),
+    days !== undefined && words.expires(days),
+    date !== undefined && (Date.parse(date) < Date.now() ? words.expiredOn : words.expiresOn)(formatDate(date)),
+    (days !== undefined || date !== undefined) && isKept && words.staysAsVersion,
     expiration?.expiredObjectDeleteMarker === true && words.lonelyMarkers,
     noncurrentExpiration !== undefined &&
       words.noncurrent(noncurrentExpiration.noncurrentDays, noncurrentExpiration.newerNoncurrentVersions ?? 0),

@@ -2,7 +2,7 @@
 import { Accordion, Button, Group, List, Paper, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { asRead, call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -65,6 +65,7 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
   const [isTyped, setTyped] = useState(false)
   const mayChangeOne = mayChange && !isTyped
   const queryClient = useQueryClient()
+  const { data: about } = useQuery(bucketQuery(bucket))
   const { ask, question } = useAskFirst()
   /** All rules at once, and only if they are still those that are shown. */
   const save = async (next: LifecycleRules): Promise<'declined' | undefined> => {
@@ -101,6 +102,7 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
           // biome-ignore lint/suspicious/noArrayIndexKey: rules have an order, and need no id
           key={index}
           rule={rule}
+          isKept={about?.versioning === 'enabled'}
           {...(mayChangeOne && {
             onEdit: () => setOpen({ dialog: 'edit', index }),
             onRemove: () => setOpen({ dialog: 'remove', index }),
@@ -181,12 +183,14 @@ function withRuleNames(error: unknown, next: LifecycleRules, rules: LifecycleRul
 
 interface RuleInWordsProps {
   readonly rule: LifecycleRule
+  /** The bucket keeps old versions. */
+  readonly isKept: boolean
   /** Absent where it may not be changed. */
   readonly onEdit?: () => void
   readonly onRemove?: () => void
 }
 
-function RuleInWords({ rule, onEdit, onRemove }: RuleInWordsProps) {
+function RuleInWords({ rule, isKept, onEdit, onRemove }: RuleInWordsProps) {
   const { id = '', enabled } = rule
   return (
     <Paper withBorder p="md">
@@ -195,7 +199,7 @@ function RuleInWords({ rule, onEdit, onRemove }: RuleInWordsProps) {
           <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
             {isUnnamed(rule) ? words.unnamed : words.rule(id)} {!enabled && words.disabled}
           </Text>
-          <RuleWords rule={rule} />
+          <RuleWords rule={rule} isKept={isKept} />
         </div>
         {onEdit !== undefined && onRemove !== undefined && (
           <Group gap={2} wrap="nowrap">
@@ -209,14 +213,14 @@ function RuleInWords({ rule, onEdit, onRemove }: RuleInWordsProps) {
 }
 
 /** Which objects, and what happens to them. */
-function RuleWords({ rule }: { readonly rule: LifecycleRule }) {
+function RuleWords({ rule, isKept = false }: { readonly rule: LifecycleRule; readonly isKept?: boolean }) {
   return (
     <>
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
         {lifecycleScope(rule)}
       </Text>
       <List size="sm">
-        {lifecycleEffects(rule).map(effect => (
+        {lifecycleEffects(rule, isKept).map(effect => (
           <List.Item key={effect}>{effect}</List.Item>
         ))}
       </List>

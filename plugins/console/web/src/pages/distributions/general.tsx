@@ -50,7 +50,7 @@ export function General({ of }: { of: Distribution }) {
         )}
       </SimpleGrid>
       <Stack gap={4}>
-        <Text size="sm" fw={500}>
+        <Text size="sm" fw={600}>
           {words.served}
         </Text>
         <CertificateState of={of} />

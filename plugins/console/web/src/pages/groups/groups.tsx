@@ -64,7 +64,7 @@ function columnsOf(setOpen: (open: Open) => void): Column<Group>[] {
       render: ({ name }) => name,
       note: ({ description }) => description,
     },
-    { title: texts.users.policies, render: ({ policyNames }) => <Names names={policyNames} /> },
+    { title: texts.users.policies, render: ({ policyNames }) => <Names names={policyNames} isToldEmpty /> },
     { title: texts.groups.members, isNumber: true, render: ({ memberCount }) => memberCount },
     {
       title: texts.common.state,

@@ -65,7 +65,7 @@ export function DistributionList({ bucket }: { bucket?: string }) {
           <>
             {bucket === undefined && <Files />}
             <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setCreating(true)}>
-              {texts.distributions.create}
+              {bucket === undefined ? texts.distributions.create : texts.distributions.createOf}
             </Button>
           </>
         }

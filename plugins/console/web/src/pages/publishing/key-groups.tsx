@@ -91,7 +91,9 @@ function columnsOf(setOpen: (open: Open) => void): Column<KeyGroup>[] {
     {
       title: words.keys,
       render: group =>
-        group.keys.length > 0 && (
+        group.keys.length === 0 ? (
+          <State text={words.noKey} is="poor" />
+        ) : (
           <Stack gap={4}>
             {group.keys.map(key => (
               <Group key={key.id} gap={6} wrap="nowrap">

@@ -73,7 +73,7 @@ function columnsOf(setOpen: (open: Open) => void, mayListKeys: boolean): Column<
       render: ({ accessKey }) => accessKey,
       note: ({ description }) => description,
     },
-    { title: texts.users.policies, render: ({ policyNames }) => <Names names={policyNames} /> },
+    { title: texts.users.policies, render: ({ policyNames }) => <Names names={policyNames} isToldEmpty /> },
     { title: texts.users.groups, render: ({ groups }) => <Names names={groups} /> },
     {
       title: texts.users.keys,

@@ -50,6 +50,7 @@ export const policies = {
   own: 'own',
   view: 'View',
   document: 'Document',
+  exampleLabel: 'Example, not saved',
   example: 'This is an example: put the name of a user in the place of USER, and choose actions and keys.',
   placeholderUser: 'Replace USER by the name of your user.',
   dots: 'must not be one or two dots',

@@ -66,7 +66,7 @@ export const bucket = {
   tag: 'tag',
   block: 'Block public access',
   blockHint:
-    'While this is on, nobody gets in without credentials, whatever policies, rules and distributions say. Shares and signed links work.',
+    'While this is on, nobody gets in without credentials, whatever policies, rules, access control lists and distributions say. Shares and signed links work.',
   ownBlock: 'Block public access to this bucket',
   blockedInPart: (flags: string) =>
     `A part of the block is set, as S3 clients set it: ${flags}. Saved as on, all of it is set.`,

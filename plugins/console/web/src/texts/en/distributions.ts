@@ -1,6 +1,8 @@
 /** The editor of a distribution, and its wizard. */
 export const distributions = {
   create: 'Publish a bucket',
+  createOf: 'Publish this bucket',
+
   createSubmit: 'Publish',
   what: 'What',
   bucket: 'Bucket',
@@ -188,6 +190,7 @@ export const distributions = {
 }
 
 export const keyGroups = {
+  noKey: 'no key',
   title: 'Key groups',
   create: 'Create key group',
   none: 'There is no key group. Links to paths with access “who has a signed link” are signed by the keys of one.',

@@ -54,6 +54,8 @@ export const lifecycle = {
   expiresOn: (date: string) => `are deleted on ${date}, and each day from then on, those that are stored later as well`,
   expiredOn: (date: string) =>
     `are deleted at once, because ${date} is over; those that were stored today, or are stored later, at the midnight (UTC) after`,
+  staysAsVersion:
+    'what they hold stays as old versions, which take up space and count towards the quota until they are deleted',
   lonelyMarkers: 'delete markers that no version is left below are removed',
   noncurrent: (days: number, kept: number) =>
     `old versions are deleted ${counted(days, 'day')} after they were replaced${kept === 0 ? '' : `, but for the last ${formatCount(kept)}`}`,

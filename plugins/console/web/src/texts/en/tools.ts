@@ -61,8 +61,10 @@ export const tools = {
   seconds: 'Seconds',
   size: 'Size',
   sizeHints: {
-    object: (room: string) => `Of each object; empty: 64 MiB. The test needs ${room} of free space.`,
-    drive: (room: string) => `Of the file on each drive; empty: 1 GiB. The test needs ${room} of free space on each.`,
+    object: (room: string) =>
+      `Of each object; empty: 64 MiB. The test needs ${room} of free space: four times what it writes at a time, because what it overwrites is deleted a little later.`,
+    drive: (room: string) =>
+      `Of the file on each drive; empty: 1 GiB. The test needs ${room} of free space on each: half of it is left to clients.`,
   },
   concurrency: 'Concurrency',
   concurrencyHint: 'Objects at a time; empty: 32',
