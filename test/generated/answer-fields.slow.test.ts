@@ -65,6 +65,7 @@ const absent: Readonly<Record<string, string>> = {
   'listAuditTargets items[].droppedTotal': noTarget,
   'listAuditTargets items[].failedTotal': noTarget,
   'listAuditTargets items[].lastError': noTarget,
+  'listAuditTargets items[].lastErrorAt': noTarget,
   'listAuditTargets items[].lastSuccessAt': noTarget,
   'listAuditTargets items[].queueLimit': noTarget,
 }

@@ -1019,9 +1019,9 @@ if (withoutBrowser !== false) {
     // More than any drive has free. It is said where it can be changed.
     await speed.getByLabel('Size', { exact: true }).fill('5')
     await speed.getByLabel('Unit of Size').selectOption('GiB')
-    await speed.getByText(/The test needs 640\sGiB of free space\./).waitFor()
+    await speed.getByText(/The test needs 640\sGiB of free space: four times what it writes at a time/).waitFor()
     await speed.getByLabel('Concurrency').fill('256')
-    await speed.getByText(/The test needs 5\.0\sTiB of free space\./).waitFor()
+    await speed.getByText(/The test needs 5\.0\sTiB of free space: four times what it writes at a time/).waitFor()
     await run()
     const said = speed.locator('.mantine-InputWrapper-error')
     await speed.getByText(/^the test needs up to 5497558138880 bytes.* 5497558138880 bytes are 5\.0\sTiB\./).waitFor()
