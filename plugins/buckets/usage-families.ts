@@ -5,7 +5,7 @@ import type { Logger } from 'svc/kernel'
 import { bucketLabelsMax, createRestingReader, type MetricsService, otherBuckets } from 'svc/plugins/metrics/api'
 import type { BucketUsage, ObjectsService } from 'svc/plugins/objects/api'
 
-type Amounts = Omit<BucketUsage, 'uploads'>
+type Amounts = Omit<BucketUsage, 'uploads' | 'uploadBytes'>
 
 interface Usage {
   readonly buckets: ReadonlyMap<string, Amounts>

@@ -148,8 +148,11 @@ export interface BucketUsage {
   readonly objects: number
   readonly versions: number
   readonly deleteMarkers: number
+  /** Of all versions. */
   readonly sizeBytes: number
+  /** Uploads that are not completed, and the bytes of their parts. */
   readonly uploads: number
+  readonly uploadBytes: number
 }
 
 /** System metadata that S3 stores and returns unchanged; undefined if the client sent none. */

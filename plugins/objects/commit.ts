@@ -49,7 +49,7 @@ import { eventsOfChange, type ObjectEventName, type ObjectEvents, type PackedOri
 import { type ExpireArgs, expire, indexDue } from './expire.ts'
 import { counterKey, objectKey, partKey, partRange, uploadKey } from './keys.ts'
 import { changeLock, requireLockable } from './locks.ts'
-import { bytesBefore, requireQuota } from './quota.ts'
+import { requireQuota, usageBefore } from './quota.ts'
 import {
   decodeDocument,
   decodeEncryption,
@@ -232,7 +232,7 @@ const putObject = (
     }
   }
   const data = body === undefined ? { blobs: args.blobs } : { body }
-  const before = bytesBefore(tx, args.bucket, bucket)
+  const before = usageBefore(tx, args.bucket, bucket)
   const stamp = addVersion(tx, bucket, newest, args.value, data)
   requireQuota(tx, args.bucket, bucket, before)
   tellCreated(tx, args, newest, stamp, events)
@@ -441,7 +441,7 @@ const putPart = (
   }
   stampVersion(args.value, tx, false, false)
   const bucket = requireBucket(tx, args.bucket)
-  const before = bytesBefore(tx, args.bucket, bucket)
+  const before = usageBefore(tx, args.bucket, bucket)
   tx.put(partKey(args.bucket, args.uploadId, args.partNumber), args.value, { blobs: args.blobs })
   requireQuota(tx, args.bucket, bucket, before)
   return { modifiedMs: tx.nowMs }
@@ -465,7 +465,7 @@ const completeUpload = (tx: Transaction, args: CompleteArgs, events: ObjectEvent
   if (args.conditions !== undefined) requireWriteConditions(tx, newest, args.key, args.conditions)
   // The retention given at the start of the upload may have expired since. The upload must still be completable, so this is not
   // checked.
-  const before = bytesBefore(tx, args.bucket, bucket)
+  const before = usageBefore(tx, args.bucket, bucket)
   const stamped = addVersion(tx, bucket, newest, args.value, { blobs: args.blobs })
   removeParts(
     tx,

@@ -6,14 +6,15 @@
  * them always pass: deletes, delete markers, a smaller body in place of a larger one, the completion of an upload.
  */
 import type { StorageService, Transaction } from 'svc/plugins/storage/api'
+import type { BucketUsage } from './api.ts'
 import type { BucketDocument } from './bucket-document.ts'
 import { objectErrors } from './errors.ts'
 import { counterKey } from './keys.ts'
-import { storedBytes } from './usage.ts'
+import { decodeUsage, storedBytes } from './usage.ts'
 
-/** The bucket's bytes before a change; undefined without a quota. */
-export function bytesBefore(tx: Transaction, name: string, bucket: BucketDocument): number | undefined {
-  return bucket.quotaBytes === undefined ? undefined : storedBytes(tx.counter(counterKey(name)))
+/** What the bucket has before a change; undefined without a quota. */
+export function usageBefore(tx: Transaction, name: string, bucket: BucketDocument): BucketUsage | undefined {
+  return bucket.quotaBytes === undefined ? undefined : decodeUsage(tx.counter(counterKey(name)))
 }
 
 /** Called after a change that may have increased the bucket's bytes. Throws QuotaExceeded, which rolls it back. */
@@ -21,11 +22,11 @@ export function requireQuota(
   tx: Transaction,
   name: string,
   { quotaBytes }: BucketDocument,
-  beforeBytes: number | undefined,
+  before: BucketUsage | undefined,
 ): void {
-  if (quotaBytes === undefined || beforeBytes === undefined) return
-  const afterBytes = storedBytes(tx.counter(counterKey(name)))
-  if (afterBytes > quotaBytes && afterBytes > beforeBytes) throw exceeded(quotaBytes, afterBytes)
+  if (quotaBytes === undefined || before === undefined) return
+  const afterBytes = storedBytes(decodeUsage(tx.counter(counterKey(name))))
+  if (afterBytes > quotaBytes && afterBytes > storedBytes(before)) throw exceeded(quotaBytes, afterBytes, before)
 }
 
 /**
@@ -40,14 +41,22 @@ export async function refuseHopeless(
 ): Promise<void> {
   const { quotaBytes } = bucket
   if (quotaBytes === undefined || sizeBytes === undefined || sizeBytes === 0) return
-  const usedBytes = storedBytes(await storage.counter(counterKey(bucket.name)))
+  const usage = decodeUsage(await storage.counter(counterKey(bucket.name)))
+  const usedBytes = storedBytes(usage)
   if (usedBytes + sizeBytes <= quotaBytes) return
   const growthBytes = sizeBytes - (await replacedBytes())
-  if (growthBytes > 0 && usedBytes + growthBytes > quotaBytes) throw exceeded(quotaBytes, usedBytes + growthBytes)
+  if (growthBytes > 0 && usedBytes + growthBytes > quotaBytes)
+    throw exceeded(quotaBytes, usedBytes + growthBytes, usage)
 }
 
-function exceeded(quotaBytes: number, neededBytes: number): Error {
-  return objectErrors.QuotaExceeded(undefined, {
-    extra: { QuotaBytes: String(quotaBytes), NeededBytes: String(neededBytes) },
+/** Listings of a bucket do not show parts: who looks there for what takes its space finds less than the quota. */
+function exceeded(quotaBytes: number, neededBytes: number, { uploadBytes }: BucketUsage): Error {
+  const { title } = objectErrors.entries.QuotaExceeded
+  const message =
+    uploadBytes === 0
+      ? title
+      : `${title} Parts of uploads that are not completed count: they have ${uploadBytes} bytes at present.`
+  return objectErrors.QuotaExceeded(message, {
+    extra: { QuotaBytes: String(quotaBytes), NeededBytes: String(neededBytes), UploadBytes: String(uploadBytes) },
   })
 }

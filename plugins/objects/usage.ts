@@ -19,12 +19,13 @@ export function decodeUsage(sums: readonly number[]): BucketUsage {
     deleteMarkers: sums[slot.deleteMarkers] ?? 0,
     sizeBytes: sums[slot.sizeBytes] ?? 0,
     uploads: sums[slot.uploads] ?? 0,
+    uploadBytes: sums[slot.uploadBytes] ?? 0,
   }
 }
 
 /** Bytes of all versions and parts. */
-export function storedBytes(sums: readonly number[]): number {
-  return (sums[slot.sizeBytes] ?? 0) + (sums[slot.uploadBytes] ?? 0)
+export function storedBytes({ sizeBytes, uploadBytes }: BucketUsage): number {
+  return sizeBytes + uploadBytes
 }
 
 /** Every version counts with its bytes; only the record of a current version counts as an object. */

@@ -17,11 +17,15 @@ export const Bucket = Type.Object(
     versions: Type.Optional(Type.Integer()),
     deleteMarkers: Type.Optional(Type.Integer()),
     size: Type.Optional(Type.Integer({ description: 'Bytes of all versions.' })),
+    uploads: Type.Optional(Type.Integer({ description: 'Uploads that are not completed.' })),
+    uploadsSize: Type.Optional(
+      Type.Integer({ description: 'Bytes of the parts of these uploads; with `size`, what counts towards the quota.' }),
+    ),
     contentEtag: Type.Optional(
       Type.String({
         readOnly: true,
         description:
-          'ETag of what is in the bucket, for `If-Match` of `deleteBucket`: of its date and of these numbers of versions, delete markers and bytes.',
+          'ETag of what is in the bucket, for `If-Match` of `deleteBucket`: of its date and of these numbers of versions, delete markers, uploads and bytes.',
       }),
     ),
     quotaBytes: Type.Optional(Type.Integer({ description: '0: no quota.' })),
@@ -80,6 +84,8 @@ export async function describeBucket(
       versions: usage.versions,
       deleteMarkers: usage.deleteMarkers,
       size: usage.sizeBytes,
+      uploads: usage.uploads,
+      uploadsSize: usage.uploadBytes,
       contentEtag: contentEtagOf(bucket, usage),
     }),
     ...(mayDoAny('admin:GetBucketQuota') && { quotaBytes: bucket.quotaBytes ?? 0 }),

@@ -1,5 +1,6 @@
 /** Buckets over the Admin API: who sees what, what is needed for what, and deleting with everything in it. */
 import {
+  AbortMultipartUploadCommand,
   CreateMultipartUploadCommand,
   DeleteBucketCommand,
   DeleteObjectCommand,
@@ -7,6 +8,7 @@ import {
   PutObjectCommand,
   PutObjectLegalHoldCommand,
   PutObjectRetentionCommand,
+  UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { type AdminCaller, startAdmin, testUsers, userSecret } from 'svc/plugins/admin/testing'
 import t from 'tap'
@@ -66,7 +68,7 @@ t.test('a bucket is described with its settings and its contents', async t => {
 t.test('a bucket has the settings that its caller may read', async t => {
   const path = '/api/v1/buckets'
   const named = ['name', 'created', 'region', 'partial']
-  const usage = ['objects', 'versions', 'deleteMarkers', 'size', 'contentEtag']
+  const usage = ['objects', 'versions', 'deleteMarkers', 'size', 'uploads', 'uploadsSize', 'contentEtag']
   const settings = ['versioning', 'objectLockEnabled', 'quotaBytes', 'public', 'published', 'encryption', 'tags']
   const shown = async (user: string) => {
     const { json } = await as(user)({ path: `${path}?prefix=photos` })
@@ -184,7 +186,19 @@ t.test('a bucket goes only with what was seen in it, if the caller says what tha
   await put('late', 'longer')
   t.equal(outcome(await remove(`"${one}"`)), '412 precondition_failed')
   t.equal((await signed({ path })).json.objects, 1, 'nothing is deleted')
-  t.equal(outcome(await remove(await seen())), '204')
+  const without = await seen()
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket: 'seen', Key: 'upload' }))
+  t.match((await signed({ path })).json, { uploads: 1, uploadsSize: 0 })
+  t.equal(outcome(await remove(without)), '412 precondition_failed', 'an upload is seen, too')
+  const begun = await seen()
+  const upload = { Bucket: 'seen', Key: 'upload', UploadId }
+  await client.send(new UploadPartCommand({ ...upload, PartNumber: 1, Body: 'seven b' }))
+  t.match((await signed({ path })).json, { size: 6, uploads: 1, uploadsSize: 7 })
+  t.equal(outcome(await remove(begun)), '412 precondition_failed', 'and how much of it there is')
+  await client.send(new AbortMultipartUploadCommand(upload))
+  t.match((await signed({ path })).json, { uploads: 0, uploadsSize: 0 })
+  t.equal(await seen(), without)
+  t.equal(outcome(await remove(without)), '204')
   await create('seen')
   t.equal(outcome(await remove(empty)), '412 precondition_failed', 'another bucket of the same name')
   await put('any', 'x')

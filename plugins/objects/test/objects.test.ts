@@ -205,7 +205,14 @@ t.test('a wrong expected digest is refused and leaves nothing', async t => {
     await t.rejects(put(bucket, 'k', '', { body: broken }), { message: 'gone' })
   }
   await t.rejects(async () => objects.getObject(bucket, 'k'), { code: 'NoSuchKey' })
-  t.same(await objects.usage(bucket), { objects: 0, versions: 0, deleteMarkers: 0, sizeBytes: 0, uploads: 0 })
+  t.same(await objects.usage(bucket), {
+    objects: 0,
+    versions: 0,
+    deleteMarkers: 0,
+    sizeBytes: 0,
+    uploads: 0,
+    uploadBytes: 0,
+  })
 })
 
 t.test('bytes of an in-doubt write stay for its record, those of a refused write are deleted', async t => {

@@ -78,6 +78,7 @@ export class VersionModel {
       deleteMarkers: all.length - bodies.length,
       sizeBytes: bodies.reduce((sum, body) => sum + body.length, 0),
       uploads: 0,
+      uploadBytes: 0,
     }
   }
 }

@@ -95,6 +95,9 @@ t.test('parts count from when they are there, so that a completion always has ro
   const { ETag } = await part(1, 6 * mib)
   t.equal(await outcome(part(2, 3 * mib)), '403 QuotaExceeded')
   t.equal(await put(Bucket, 'other', 3 * mib), '403 QuotaExceeded', 'pending parts take room')
+  const told = { name: 'QuotaExceeded', message: new RegExp(`Parts of uploads .* count: they have ${6 * mib} bytes`) }
+  await t.rejects(part(2, 3 * mib), told, 'without the part that is refused')
+  await t.rejects(client.send(new PutObjectCommand({ Bucket, Key: 'other', Body: Buffer.alloc(3 * mib) })), told)
   t.equal(await outcome(part(1, 6 * mib)), 'ok', 'the same part again takes the place of the first')
   await quota.set(Bucket, 1)
   const completed = client.send(
