@@ -7,6 +7,14 @@ import t from 'tap'
 import { accessibilityFlaws, aNewVisitor, withoutBrowser } from './browser.ts'
 import { eventually, filesIn, keysOf, startConsole } from './console.ts'
 
+/** Whether a sentence of the panel is within its row, and not cut. */
+const isWhole = new Function(
+  'element',
+  `const room = element.closest('.upload-place').getBoundingClientRect()
+  const { bottom, right } = element.getBoundingClientRect()
+  return bottom <= room.bottom && right <= room.right && element.scrollWidth <= element.clientWidth`,
+) as (element: unknown) => boolean
+
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
 
@@ -396,19 +404,35 @@ if (withoutBrowser !== false) {
 
   t.test('an upload in parts that the quota refuses says that its parts take space, until it is cancelled', async t => {
     await admin.call('POST', '/buckets', { name: 'tight' })
+    const { uploadId } = await admin.call('POST', '/buckets/tight/uploads', { key: 'older', contentType: 'text/plain' })
+    await admin.call('PUT', `/buckets/tight/uploads/${uploadId}/parts/1?key=older`, 'x'.repeat(1024 ** 2))
     await admin.call('PUT', '/buckets/tight/quota', { type: 'hard', size: 5 * 1024 ** 2 })
+    writeFileSync(join(folder, 'whole.bin'), randomBytes(5 * 1024 ** 2))
     writeFileSync(join(folder, 'wide.bin'), randomBytes(17 * 1024 ** 2))
-    const { page } = await browser.open(t, {}, /409 (PUT|POST) .*uploads/)
+    const { page } = await browser.open(t, {}, /409 (PUT|POST) .*upload/)
     await signIn(page, '/buckets/tight')
+    await filesIn(page).setInputFiles(join(folder, 'whole.bin'))
+    await page.getByText('over the quota of the bucket').waitFor()
+    await page.getByText('Parts of uploads that are not completed count: they have 1.0\u00a0MiB').waitFor()
+    await page.getByText('0\u00a0B / 5.0\u00a0MiB').waitFor()
+    t.equal(await page.getByRole('progressbar', { name: /5\.0/ }).getAttribute('aria-valuenow'), '0')
     await filesIn(page).setInputFiles(join(folder, 'wide.bin'))
-    await page.getByText('parts that have arrived take space until you cancel it').waitFor()
+    const reason = page.getByText('parts that have arrived take space until you cancel it')
+    await reason.waitFor()
     t.equal(await page.getByText('nothing was stored').count(), 0)
-    t.match((await admin.call('GET', '/buckets/tight/uploads')).items, [{ key: 'wide.bin' }])
+    await eventually('the whole of it is seen', () => reason.evaluate(isWhole))
+    const items = (await admin.call('GET', '/buckets/tight/uploads')).items as { key: string }[]
+    t.same(
+      items.map(({ key }) => key),
+      ['older', 'wide.bin'],
+    )
     await page.getByRole('button', { name: 'Cancel upload wide.bin' }).click()
     await eventually(
       'its parts are gone',
-      async () => (await admin.call('GET', '/buckets/tight/uploads')).items.length === 0,
+      async () => (await admin.call('GET', '/buckets/tight/uploads')).items.length === 1,
     )
+    await page.getByRole('link', { name: 'Uploads', exact: true }).first().click()
+    await page.getByRole('row', { name: /^older/ }).waitFor()
   })
 
   t.test('what the server has refused as too large is not to be continued on the next page', async t => {

@@ -6,6 +6,8 @@ import { accessibilityFlaws, withoutBrowser } from '../browser.ts'
 import { chooseFrom, eventually, openPage, retype, startConsole } from '../console.ts'
 import { createClient } from '../sdk.ts'
 
+const fontSizeOf = new Function('element', 'return getComputedStyle(element).fontSize') as (element: unknown) => string
+
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
 
@@ -31,6 +33,50 @@ if (withoutBrowser !== false) {
     await page.getByRole('dialog').getByRole('button', { name: 'Give up' }).click()
     await page.getByText('No upload is in progress.').waitFor()
     t.same((await admin.call('GET', '/buckets/photos/uploads')).items, [])
+    t.same(flaws, [])
+  })
+
+  t.test('what uploads take of a quota is said, and what of them goes with their bucket', async t => {
+    await admin.call('POST', '/buckets', { name: 'begun', quotaBytes: 8_000_000 })
+    const { uploadId } = await admin.call('POST', '/buckets/begun/uploads', { key: 'film', contentType: 'video/mp4' })
+    const part = 'x'.repeat(2 * 1024 ** 2 - 2)
+    await admin.call('PUT', `/buckets/begun/uploads/${uploadId}/parts/1?key=film`, part)
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*(encryption|buckets\/begun$)/)
+    await signIn(page, '/buckets')
+    const row = page.getByRole('row', { name: /^begun/ })
+    await row.getByText('2.0\u00a0MiB of 7.6\u00a0MiB').waitFor()
+    t.equal(
+      await row.getByRole('link', { name: 'begun' }).evaluate(fontSizeOf),
+      await row.getByRole('cell').nth(1).evaluate(fontSizeOf),
+      'a link is as large as what stands beside it',
+    )
+    t.same(await accessibilityFlaws(page), [])
+    await row.getByRole('link', { name: '2.0 MiB of it in uploads that are not completed' }).click()
+    await page.getByRole('row', { name: /^film/ }).waitFor()
+    await page.getByRole('tab', { name: 'Settings' }).click()
+    const quota = page.getByRole('region', { name: 'Quota' })
+    await quota.getByText('2.0\u00a0MiB of 7.6\u00a0MiB').waitFor()
+    await quota.getByText('Parts of uploads that are not completed count: they have 2.0\u00a0MiB').waitFor()
+    t.equal(await quota.getByRole('link', { name: 'Uploads' }).count(), 1)
+    await quota.getByRole('textbox').fill('1000')
+    await quota.getByText('2.0\u00a0MiB are stored, more than that').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await quota.getByRole('button', { name: 'Cancel' }).click()
+    const deletion = page.getByRole('button', { name: 'Delete bucket begun' })
+    t.equal(
+      await deletion.evaluate(fontSizeOf),
+      await page.getByRole('button', { name: 'Add tag' }).evaluate(fontSizeOf),
+    )
+    await deletion.click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('1 upload that is not completed goes with the bucket').waitFor()
+    await dialog.getByText('its parts have 2.0\u00a0MiB').waitFor()
+    t.equal(await dialog.getByText('is empty').count(), 0)
+    t.ok(await dialog.getByRole('button', { name: 'Delete' }).isDisabled())
+    await dialog.getByLabel('Type begun').fill('begun')
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await t.rejects(admin.call('GET', '/buckets/begun'), /404/)
     t.same(flaws, [])
   })
 

@@ -11,7 +11,7 @@ type Unit = keyof typeof units
 
 export interface BytesInputProps<None extends 0 | ''> {
   readonly label: string
-  readonly description?: string
+  readonly description?: ReactNode
   readonly error?: ReactNode
   /** Bytes, or what an empty input is. */
   readonly value: number | NoInfer<None>

@@ -4,15 +4,17 @@ import { IconTrash } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
-import { asRead, call, callTagged, type Tagged } from '../../api/client.ts'
+import { asRead, callTagged, type Tagged } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { BytesInput } from '../../parts/bytes-input.tsx'
 import { type Encryption as Encrypted, EncryptionInput, saveEncryption } from '../../parts/encryption-input.tsx'
 import { formatBytes } from '../../parts/format.ts'
 import { objectOf, pairsOf } from '../../parts/pairs.ts'
 import { PairsInput } from '../../parts/pairs-input.tsx'
+import { PartsCount, QuotaUse } from '../../parts/quota-use.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { Section } from '../../parts/section.tsx'
+import { bucketContent } from '../../texts/bucket-content.ts'
 import { texts } from '../../texts/index.ts'
 import { bucketQuery } from '../objects/queries.ts'
 import { BucketSetting } from './bucket-setting.tsx'
@@ -66,10 +68,9 @@ function Versioning({ bucket }: { bucket: string }) {
 
 function Quota({ bucket }: { bucket: string }) {
   const params = { bucket }
-  const { data: { size: stored = 0 } = {} } = useQuery({
-    queryKey: ['bucket', bucket],
-    queryFn: ({ signal }) => call('getBucket', { params, signal }),
-  })
+  const words = bucketContent.quota
+  const { data: { size: ofVersions, uploadsSize = 0 } = {} } = useQuery(bucketQuery(bucket))
+  const stored = (ofVersions ?? 0) + uploadsSize
   return (
     <BucketSetting
       bucket={bucket}
@@ -83,12 +84,17 @@ function Quota({ bucket }: { bucket: string }) {
         <>
           <BytesInput
             error={errors.size}
-            label={texts.bucket.quotaSize}
-            description={texts.bucket.quotaHint}
+            label={words.size}
+            description={
+              <>
+                {words.hint} <PartsCount bucket={bucket} sizeBytes={uploadsSize} />
+              </>
+            }
             value={size}
             onChange={bytes => change({ document: { type: bytes === 0 ? '' : 'hard', size: bytes }, etag })}
           />
-          {size > 0 && size < stored && <Alert color="orange">{texts.bucket.quotaBelow(formatBytes(stored))}</Alert>}
+          {size > 0 && ofVersions !== undefined && <QuotaUse usedBytes={stored} quotaBytes={size} />}
+          {size > 0 && size < stored && <Alert color="orange">{words.below(formatBytes(stored))}</Alert>}
         </>
       )}
     </BucketSetting>
@@ -164,7 +170,7 @@ function DeleteThis({ bucket }: { bucket: string }) {
         <Button
           variant="light"
           color="red"
-          size="compact-md"
+          size="compact-sm"
           leftSection={<IconTrash size={16} aria-hidden />}
           onClick={open}
         >

@@ -1,8 +1,8 @@
 import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
-import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Bucket } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
@@ -10,14 +10,21 @@ import { formatBytes, formatCount, formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
-import { ProgressBar } from '../../parts/progress-bar.tsx'
+import { QuotaUse, ToUploads } from '../../parts/quota-use.tsx'
 import { Tool } from '../../parts/tool.tsx'
+import { bucketContent } from '../../texts/bucket-content.ts'
 import { texts } from '../../texts/index.ts'
 import { CreateBucket } from './create-bucket.tsx'
 import { DeleteBucket } from './delete-bucket.tsx'
 
 export function Buckets() {
-  const [isCreating, { open, close }] = useDisclosure()
+  // The overview of an empty server leads to the dialog. Loaded again, the page is the list.
+  const { create } = useSearch({ strict: false }) as { readonly create?: unknown }
+  const navigate = useNavigate()
+  useEffect(() => {
+    if (create === true) void navigate({ to: '/buckets', search: {}, replace: true })
+  }, [create, navigate])
+  const [isCreating, { open, close }] = useDisclosure(create === true)
   const [deleted, setDeleted] = useState<Bucket>()
   const mayCreate = useMay('s3:CreateBucket')
   return (
@@ -109,17 +116,17 @@ function columnsOf(onDelete: (bucket: Bucket) => void): Column<Bucket>[] {
   ]
 }
 
-function Size({ bucket: { size, quotaBytes } }: { bucket: Bucket }) {
+function Size({ bucket: { name, size, uploadsSize = 0, quotaBytes } }: { bucket: Bucket }) {
   if (size === undefined) return null
   if (quotaBytes === undefined || quotaBytes === 0) return formatBytes(size)
-  const used = Math.min(100, (size / quotaBytes) * 100)
-  const label = texts.buckets.quotaUsed(formatBytes(size), formatBytes(quotaBytes))
   return (
     <Stack gap={2}>
-      <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
-        {label}
-      </Text>
-      <ProgressBar value={used} size="sm" color={used > 90 ? 'red' : 'cyan'} aria-label={label} />
+      <QuotaUse usedBytes={size + uploadsSize} quotaBytes={quotaBytes} />
+      {uploadsSize > 0 && (
+        <Text size="xs">
+          <ToUploads bucket={name} text={bucketContent.quota.partsOfIt(formatBytes(uploadsSize))} />
+        </Text>
+      )}
     </Stack>
   )
 }

@@ -13,6 +13,7 @@ import { FormDialog } from '../../parts/form-dialog.tsx'
 import { objectOf, type Pair } from '../../parts/pairs.ts'
 import { PairsInput } from '../../parts/pairs-input.tsx'
 import { useRights } from '../../parts/rights.ts'
+import { bucketContent } from '../../texts/bucket-content.ts'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.buckets
@@ -97,7 +98,7 @@ export function CreateBucket({ onClose }: { onClose: () => void }) {
           {may('admin:SetBucketQuota') && (
             <BytesInput
               label={words.quota}
-              description={words.quotaHint}
+              description={`${bucketContent.quota.hint} ${bucketContent.quota.parts}`}
               value={quotaBytes}
               {...form.getInputProps('quotaBytes')}
             />

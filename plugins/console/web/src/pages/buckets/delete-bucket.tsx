@@ -10,7 +10,10 @@ import { useMay } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes } from '../../parts/format.ts'
+import { bucketContent } from '../../texts/bucket-content.ts'
 import { texts } from '../../texts/index.ts'
+
+const words = bucketContent.deletion
 
 export interface DeleteBucketProps {
   readonly name: string
@@ -36,14 +39,18 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
     staleTime: 0,
   })
   const { objects = 0, versions = 0, deleteMarkers = 0, size = 0, contentEtag } = current.data ?? {}
-  const isEmpty = versions + deleteMarkers === 0
+  const { uploads = 0, uploadsSize = 0 } = current.data ?? {}
+  const hasVersions = versions + deleteMarkers > 0
+  // Whoever may list a part of it alone is told no numbers.
+  const isUnknown = current.data?.partial === true
+  const isEmpty = !hasVersions && uploads === 0 && !isUnknown
   const isPublished = (distributions.data ?? []).length > 0
   const isTold = useRef(false)
   const remove = async () => {
     // What came after the question is not deleted unasked. Told once: a bucket that is written to all the time can be deleted, too.
     const condition = isTold.current || contentEtag === undefined ? {} : { ifMatch: contentEtag }
     try {
-      await call('deleteBucket', { params: { bucket: name }, query: { force: !isEmpty }, ...condition })
+      await call('deleteBucket', { params: { bucket: name }, query: { force: hasVersions }, ...condition })
     } catch (error) {
       if (!(error instanceof Problem && error.status === 412)) {
         // It may have ended half way: the numbers are those of what is left.
@@ -53,9 +60,9 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
       }
       await current.refetch({ throwOnError: true })
       isTold.current = true
-      throw new Error(texts.buckets.deleteChanged, { cause: error })
+      throw new Error(words.changed, { cause: error })
     }
-    notifications.show({ color: 'teal', message: texts.buckets.deleted(name) })
+    notifications.show({ color: 'teal', message: words.deleted(name) })
   }
   const refresh = async () => {
     await onDeleted?.()
@@ -63,7 +70,7 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
   }
   return (
     <ConfirmDeletion
-      title={texts.buckets.deleteTitle(name)}
+      title={words.title(name)}
       {...(!isEmpty && { typed: name })}
       isReady={
         current.isSuccess &&
@@ -78,17 +85,22 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
     >
       {current.error !== null && <ProblemAlert error={current.error} onRetry={() => current.refetch()} />}
       <Text size="sm">
-        {current.data === undefined
-          ? ''
-          : isEmpty
-            ? texts.buckets.deleteEmpty
-            : texts.buckets.deleteFull(objects, versions, deleteMarkers, formatBytes(size))}
+        {current.data !== undefined &&
+          [
+            isEmpty && words.empty,
+            isUnknown && words.unknown,
+            hasVersions && words.versions(objects, versions, deleteMarkers, formatBytes(size)),
+            uploads > 0 && words.uploads(uploads, formatBytes(uploadsSize)),
+            (hasVersions || uploads > 0) && words.forGood,
+          ]
+            .filter(Boolean)
+            .join(' ')}
       </Text>
       {distributions.error !== null && (
         <ProblemAlert error={distributions.error} onRetry={() => distributions.refetch()} />
       )}
       {isPublished && (
-        <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={texts.buckets.deleteStops}>
+        <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={words.stops}>
           <List size="sm">
             {(distributions.data ?? []).map(({ id, aliases }) => (
               <List.Item key={id} style={{ overflowWrap: 'anywhere' }}>

@@ -62,7 +62,7 @@ export function UploadPanel() {
               transitionDuration={0}
             />
             <Figures {...snapshot} />
-            {!isFolded && <UploadRows count={snapshot.listed} version={snapshot.version} />}
+            {!isFolded && <UploadRows count={snapshot.listed} failed={snapshot.failed} version={snapshot.version} />}
           </>
         )}
       </Stack>

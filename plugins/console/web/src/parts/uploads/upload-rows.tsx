@@ -1,12 +1,17 @@
 /** The uploads of the panel, of which only those in view are drawn. */
 
 import { IconPlayerPause, IconPlayerPlay, IconRefresh, IconX } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { memo, useRef } from 'react'
+import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { call } from '../../api/client.ts'
 import { Problem, wordsOf } from '../../api/problem.ts'
+import { bucketContent } from '../../texts/bucket-content.ts'
 import { texts } from '../../texts/index.ts'
 import { formatBytes } from '../format.ts'
 import { Name } from '../name.tsx'
+import { PartsCount } from '../quota-use.tsx'
+import { useRights } from '../rights.ts'
 import { shownText } from '../shown-text.ts'
 import { Tool } from '../tool.tsx'
 import { type Ended, uploadQueue } from './queue.ts'
@@ -18,27 +23,45 @@ const rowsShown = 8
 /** Below this size the rate of a file means nothing. */
 const rateBytesMin = 4 * 1024 ** 2
 
-/** `version`: of the queue, so that what is shown is what is in it now. */
-export function UploadRows({ count }: { readonly count: number; readonly version: number }) {
+export interface UploadRowsProps {
+  readonly count: number
+  /** How many of them have failed: these come first. */
+  readonly failed: number
+  /** Of the queue, so that what is shown is what is in it now. */
+  readonly version: number
+}
+
+export function UploadRows({ count, failed }: UploadRowsProps) {
   const view = useRef<HTMLDivElement>(null)
+  // Why they have failed takes several lines: all have the room that the longest reason in view needs.
+  const [failedHeight, setFailedHeight] = useState(rowHeight)
+  if (failed === 0 && failedHeight !== rowHeight) setFailedHeight(rowHeight)
+  const makeRoom = useCallback((height: number) => setFailedHeight(room => Math.max(room, height)), [])
   const virtual = useVirtualizer({
     count,
     getScrollElement: () => view.current,
-    estimateSize: () => rowHeight,
+    estimateSize: index => (index < failed ? failedHeight : rowHeight),
     overscan: 2,
   })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what the heights depend on
+  useLayoutEffect(() => virtual.measure(), [virtual, failed, failedHeight])
   const items = virtual.getVirtualItems()
   const first = items[0]?.index ?? 0
   const rows = uploadQueue.rows(first, (items.at(-1)?.index ?? -1) + 1)
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls has to be within reach of the keyboard
-    <div ref={view} className="upload-rows" style={{ height: rowHeight * Math.min(count, rowsShown) }} tabIndex={0}>
+    <div
+      ref={view}
+      className="upload-rows"
+      style={{ height: Math.min(virtual.getTotalSize(), rowHeight * rowsShown) }}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls has to be within reach of the keyboard
+      tabIndex={0}
+    >
       <div style={{ height: virtual.getTotalSize(), position: 'relative' }}>
         {items.map(({ index, start, size }) => {
           const row = rows[index - first]
           return (
-            <div key={keyOf(row)} className="upload-row" style={{ top: start, height: size }}>
-              <Row row={row} />
+            <div key={keyOf(row)} className="upload-place" style={{ top: start, height: size }}>
+              <Row row={row} makeRoom={makeRoom} />
             </div>
           )
         })}
@@ -59,7 +82,9 @@ function keyOf(row: Upload | Ended | undefined): number | undefined {
 const keys = new WeakMap<Upload | Ended, number>()
 let keyLast = 0
 
-function Row({ row }: { readonly row: Upload | Ended | undefined }) {
+type MakeRoom = (height: number) => void
+
+function Row({ row, makeRoom }: { readonly row: Upload | Ended | undefined; readonly makeRoom: MakeRoom }) {
   if (row === undefined) return null
   if (!(row instanceof Upload)) return <EndedRow row={row} />
   return (
@@ -71,6 +96,7 @@ function Row({ row }: { readonly row: Upload | Ended | undefined }) {
       isCut={row.isCut}
       isSilent={row.isSilent}
       anew={row.anew}
+      makeRoom={makeRoom}
     />
   )
 }
@@ -78,25 +104,34 @@ function Row({ row }: { readonly row: Upload | Ended | undefined }) {
 const EndedRow = memo(function EndedRow({ row: { key, state, anew } }: { readonly row: Ended }) {
   const words = withReason(texts.uploads[state], anew)
   return (
-    <>
+    <div className="upload-row" style={{ minHeight: rowHeight }}>
       <span className="upload-name" title={shownText(key)}>
         <Name>{key}</Name>
       </span>
       <span className="upload-state" title={words}>
         {words}
       </span>
-    </>
+    </div>
   )
 })
 
 /** The current state is passed as properties, so that only rows that change are drawn again. */
-type OpenRowProps = { readonly upload: Upload } & Pick<
+type OpenRowProps = { readonly upload: Upload; readonly makeRoom: MakeRoom } & Pick<
   Upload,
   'state' | 'isEnding' | 'sentBytes' | 'isCut' | 'isSilent' | 'anew'
 >
 
-const OpenRow = memo(function OpenRow({ upload, state, isEnding, isCut, isSilent, anew }: OpenRowProps) {
-  const { key } = upload
+const OpenRow = memo(function OpenRow({ upload, state, isEnding, isCut, isSilent, anew, makeRoom }: OpenRowProps) {
+  const { key, bucket } = upload
+  const isFailed = state === 'failed'
+  const row = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const element = row.current
+    if (!isFailed || element === null) return
+    const observer = new ResizeObserver(() => makeRoom(element.offsetHeight))
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [isFailed, makeRoom])
   const isUnderWay = state === 'sending' || state === 'waiting'
   const progress = isEnding
     ? texts.uploads.ending
@@ -109,12 +144,13 @@ const OpenRow = memo(function OpenRow({ upload, state, isEnding, isCut, isSilent
           : outcomeOf(upload)
   const words = withReason(progress, anew)
   return (
-    <>
+    <div ref={row} className="upload-row" data-failed={isFailed || undefined} style={{ minHeight: rowHeight }}>
       <span className="upload-name" title={shownText(key)}>
         <Name>{key}</Name>
       </span>
-      <span className="upload-state numbers" data-failed={state === 'failed' || undefined} title={words}>
+      <span className="upload-state numbers" {...(!isFailed && { title: words })}>
         {words}
+        {isFailed && isOverQuota(upload) && <QuotaParts bucket={bucket} />}
       </span>
       {/* One button, which keeps the focus. */}
       {(isUnderWay || state === 'paused') && (
@@ -125,7 +161,7 @@ const OpenRow = memo(function OpenRow({ upload, state, isEnding, isCut, isSilent
           onClick={() => (isUnderWay ? uploadQueue.pause(upload) : uploadQueue.resume(upload))}
         />
       )}
-      {state === 'failed' && (
+      {isFailed && (
         <Tool
           size="sm"
           label={`${texts.uploads.retry} ${shownText(key)}`}
@@ -139,7 +175,7 @@ const OpenRow = memo(function OpenRow({ upload, state, isEnding, isCut, isSilent
         icon={IconX}
         onClick={() => void uploadQueue.cancel(upload)}
       />
-    </>
+    </div>
   )
 })
 
@@ -157,10 +193,30 @@ function progressOf(upload: Upload): string {
   return rate > 0 ? `${texts.uploads.rate(formatBytes(rate))} · ${percent}` : percent
 }
 
-function outcomeOf({ state, error, uploadId }: Upload): string {
+const isOverQuota = ({ error }: Upload) => error instanceof Problem && error.code === 'quota_exceeded'
+
+/** Whoever looks for what takes the space does not find it among the objects. */
+function QuotaParts({ bucket }: { readonly bucket: string }) {
+  const { data } = useQuery({
+    queryKey: ['bucket', bucket],
+    queryFn: ({ signal }) => call('getBucket', { params: { bucket }, signal }),
+    enabled: useRights(bucket).has('s3:ListBucket'),
+    staleTime: 0,
+  })
+  const sizeBytes = data?.uploadsSize ?? 0
+  if (sizeBytes === 0) return null
+  return (
+    <>
+      . <PartsCount bucket={bucket} sizeBytes={sizeBytes} />
+    </>
+  )
+}
+
+function outcomeOf(upload: Upload): string {
+  const { state, error, uploadId } = upload
   // The server says that nothing was stored: that is so of a file in one request.
   const noRoom = error instanceof Problem && uploadId !== undefined ? texts.uploads.noRoom[error.code] : undefined
   if (state === 'failed' && noRoom !== undefined) return noRoom
-  if (state === 'failed') return shownText(wordsOf(error))
+  if (state === 'failed') return isOverQuota(upload) ? bucketContent.quota.over : shownText(wordsOf(error))
   return state === 'sending' ? '' : texts.uploads[state]
 }

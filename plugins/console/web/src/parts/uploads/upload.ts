@@ -173,6 +173,7 @@ export class Upload {
       // Other parts of this run must not go on beside those of the next one.
       abort.abort()
       this.error = error
+      this.#dropPartial()
       this.#become('failed')
     } finally {
       this.#isSending = false
@@ -196,6 +197,7 @@ export class Upload {
     this.#dropPartial()
   }
 
+  /** What has not arrived whole was not sent. */
   #dropPartial(): void {
     for (const part of this.#sent?.keys() ?? []) if (this.#parts?.has(part) !== true) this.#sent?.delete(part)
   }
