@@ -44,6 +44,7 @@ export function EncryptionInput({ label, value, errors = {}, onChange }: Encrypt
       {algorithm === 'aws:kms' && (
         <TextInput
           label={texts.bucket.key}
+          description={texts.bucket.keyHint(kms.data?.defaultKeyId ?? '')}
           value={kmsKeyId}
           error={errors.kmsKeyId}
           onChange={event => onChange({ algorithm, kmsKeyId: event.currentTarget.value })}

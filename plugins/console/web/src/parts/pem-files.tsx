@@ -65,7 +65,7 @@ export function PemFiles({ onRead }: PemFilesProps) {
     >
       <FileButton multiple accept=".pem,.crt,.cer,.key,.txt" onChange={files => void read(files)}>
         {props => (
-          <Button {...props} variant="default" size="compact-md" leftSection={<IconFileUpload size={16} aria-hidden />}>
+          <Button {...props} variant="default" size="compact-sm" leftSection={<IconFileUpload size={16} aria-hidden />}>
             {words.chooseFiles}
           </Button>
         )}

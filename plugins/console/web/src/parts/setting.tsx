@@ -115,10 +115,10 @@ export function Setting<Value>({
           <Unsaved isDirty={changed !== undefined} />
           {changed !== undefined && (
             <Group>
-              <Button type="submit" size="compact-md" loading={saving.isPending}>
+              <Button type="submit" size="compact-sm" loading={saving.isPending}>
                 {texts.common.save}
               </Button>
-              <Button variant="default" size="compact-md" onClick={drop}>
+              <Button variant="default" size="compact-sm" onClick={drop}>
                 {texts.common.cancel}
               </Button>
             </Group>

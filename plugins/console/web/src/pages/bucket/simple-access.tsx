@@ -75,7 +75,7 @@ export function SimpleAccess({ bucket, isPolicyTyped, onChanged }: SimpleAccessP
       {mayChange && <Allow bucket={bucket} isPolicyTyped={isPolicyTyped} onChanged={changed} />}
       {mayChange && data !== undefined && data.rules.length > 1 && (
         <Group>
-          <Button variant="light" color="red" size="compact-md" onClick={() => setRemoved('all')}>
+          <Button variant="light" color="red" size="compact-sm" onClick={() => setRemoved('all')}>
             {words.removeAll}
           </Button>
         </Group>

@@ -67,7 +67,7 @@ export function WebhookState({ distribution, id, isStored, state }: WebhookState
           </>
         )}
       </Stack>
-      <Button variant="default" size="compact-md" loading={test.isPending} onClick={() => test.mutate()}>
+      <Button variant="default" size="compact-sm" loading={test.isPending} onClick={() => test.mutate()}>
         {words.test} {id}
       </Button>
     </Group>

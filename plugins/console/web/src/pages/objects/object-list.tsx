@@ -1,5 +1,5 @@
 /** Folders and objects, a row each. */
-import { Anchor, Checkbox, VisuallyHidden } from '@mantine/core'
+import { Anchor, VisuallyHidden } from '@mantine/core'
 import { IconChevronDown, IconChevronUp, IconFile, IconFolder, IconInfoCircle } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { memo, useCallback, useEffect, useRef } from 'react'
@@ -66,10 +66,14 @@ export function ObjectList({ bucket, listing, order, onOrder, selected, onSelect
       head={
         <>
           <span role="columnheader" aria-colindex={1}>
-            <Checkbox
+            <input
+              type="checkbox"
+              className="object-check"
               aria-label={texts.objects.selectAll}
               checked={selected.size > 0 && selected.size >= count}
-              indeterminate={selected.size > 0 && selected.size < count}
+              ref={box => {
+                if (box !== null) box.indeterminate = selected.size > 0 && selected.size < count
+              }}
               onChange={selectAll}
             />
           </span>

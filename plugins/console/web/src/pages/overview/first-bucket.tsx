@@ -14,7 +14,7 @@ export function FirstBucket() {
     <Paper withBorder p="md">
       <Group justify="space-between">
         <Text>{texts.overview.noBucket}</Text>
-        <Button component={Link} to="/buckets">
+        <Button component={Link} to="/buckets" {...({ search: { create: true } } as object)}>
           {texts.overview.firstBucket}
         </Button>
       </Group>

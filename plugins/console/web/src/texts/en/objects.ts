@@ -45,7 +45,7 @@ export const objects = {
     ]
       .filter(Boolean)
       .join(' and '),
-  deleteVersioned: 'The bucket keeps old versions: they stay, and can be restored.',
+  deleteVersioned: 'The bucket keeps old versions: they stay, and can be restored one by one on its tab Versions.',
   deleteSuspended:
     'Keeping old versions is suspended: versions that were kept stay; what was stored while none were kept is gone, and cannot be restored.',
   deleteForGood: 'The bucket keeps no old versions: this cannot be undone.',
