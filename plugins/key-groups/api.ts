@@ -121,7 +121,7 @@ export interface SignedRequest {
 
 /** Why a request is refused: for log, trace and audit, not for clients. */
 export type SignatureRefusal =
-  | 'missing_signature'
+  | 'missing'
   | 'duplicate_parameter'
   | 'ambiguous'
   | 'unknown_key'

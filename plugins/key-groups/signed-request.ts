@@ -34,10 +34,10 @@ export function readCarried({ query, cookie }: Pick<SignedRequest, 'query' | 'co
   }
   const isInUrl = [...ofQuery.keys()].some(name => carriers.has(name))
   const values = isInUrl ? ofQuery : readCookies(cookie)
-  if (values.size === 0) return 'missing_signature'
+  if (values.size === 0) return 'missing'
   if (isInUrl && isDoubled) return 'duplicate_parameter'
-  if (!values.has('Key-Pair-Id') || !values.has('Signature')) return 'missing_signature'
-  if (values.has('Policy') === values.has('Expires')) return values.has('Policy') ? 'ambiguous' : 'missing_signature'
+  if (!values.has('Key-Pair-Id') || !values.has('Signature')) return 'missing'
+  if (values.has('Policy') === values.has('Expires')) return values.has('Policy') ? 'ambiguous' : 'missing'
   return { carrier: isInUrl ? 'url' : 'cookies', values, query: rest === undefined ? query : rest.join('&') }
 }
 

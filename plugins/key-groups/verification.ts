@@ -3,7 +3,7 @@
  *
  * | Step | Refusal |
  * |---|---|
- * | 1–4 the parameters are there, once, in one form (signed-request.ts) | `missing_signature`, `duplicate_parameter`, `ambiguous` |
+ * | 1–4 the parameters are there, once, in one form (signed-request.ts) | `missing`, `duplicate_parameter`, `ambiguous` |
  * | 5 the key is in the group, and enabled | `unknown_key` |
  * | 6 lengths, then base64 | `malformed` |
  * | 7 the signature | `weak_hash`, `bad_signature` |
