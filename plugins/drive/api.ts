@@ -75,10 +75,17 @@ export type Garbage = 'delete' | 'keep' | 'later'
 
 /** What a drive of a set has to know of the others before it deletes the blobs that its records do not reference any more. */
 export interface Finality {
-  /** Whether nothing that the drive did before or at this monotonic time, in milliseconds, will be undone. */
-  isFinal(atMs: number): boolean
+  look(): Outlook
   /** `false` for a drive that has every change. Otherwise whether any record of the set, which it may get later, references the blob. */
   isNeeded(blobId: string): false | Promise<boolean>
+}
+
+/** What will not be undone of what a drive has done: all between two monotonic times, in milliseconds, both exclusive. */
+export interface Outlook {
+  readonly afterMs: number
+  readonly beforeMs: number
+  /** Changes with the leader of the set: what `isNeeded` answered in another term does not count any more. */
+  readonly term: number
 }
 
 export interface DriveBlobOptions extends BlobOptions {

@@ -16,6 +16,8 @@ const sweepMs = 250
 const pinnedSweepMs = 1000
 /** Most blobs that a sweep asks about. */
 const askedPerSweepMax = 1000
+/** Most blobs that wait, to bound memory: a set without a quorum may hold them for long. The clean-up after the next start deletes the others. */
+const waitingMax = 1_000_000
 
 export interface DeadBlobsOptions {
   readonly clock: Clock
@@ -33,14 +35,20 @@ export interface DeadBlobsOptions {
   readonly marks: BlobMarks
 }
 
+/** When the set was asked, in milliseconds of the monotonic clock, and in which term. */
+interface Asked {
+  readonly askedMs: number
+  readonly term: number
+}
+
 export class DeadBlobs {
   readonly #options: DeadBlobsOptions
   /** By id, the monotonic time at which the blob lost its last reference; oldest first. */
   readonly #waiting = new Map<string, number>()
   /** Those that a set is being asked about. */
-  readonly #asked = new Set<string>()
-  /** By id, the monotonic time at which the set was asked: it does not need them, if all that it knew then is final. */
-  readonly #unneeded = new Map<string, number>()
+  readonly #asked = new Map<string, Asked>()
+  /** By id, when the set was asked: it does not need them, if all that it knew then is final. */
+  readonly #unneeded = new Map<string, Asked>()
   readonly #pinned = new Set<string>()
   /** Files being deleted. */
   readonly #going = new Set<string>()
@@ -72,9 +80,13 @@ export class DeadBlobs {
     if (this.#isClosed) return
     const now = this.#now()
     for (const id of ids) {
-      if (this.has(id)) continue
+      // It may have got a reference again meanwhile, and lost that one too: what was known of the former does not count.
+      const isGoing = this.#going.delete(id)
+      if (isGoing) void this.#options.keep(id)
+      const isKnown = this.#forget(id) || isGoing
+      if (!isKnown && this.count >= waitingMax) continue
       this.#waiting.set(id, now)
-      this.#options.marks.onDying(id)
+      if (!isKnown) this.#options.marks.onDying(id)
     }
     this.#arm()
   }
@@ -114,22 +126,25 @@ export class DeadBlobs {
       if (isPinned(id)) this.#pinned.add(id)
       else gone.push(id)
     }
-    for (const [id, askedMs] of this.#unneeded) {
-      if (!finality.isFinal(askedMs)) continue
+    const { afterMs, beforeMs, term } = finality.look()
+    for (const [id, asked] of this.#unneeded) {
+      if (asked.term === term && asked.askedMs >= beforeMs) continue
       this.#unneeded.delete(id)
-      goes(id)
+      if (asked.term === term) goes(id)
+      else this.#waiting.set(id, now)
     }
     let askedCount = 0
     for (const [id, diedMs] of this.#waiting) {
-      if (now - diedMs <= readWindowMs || askedCount >= askedPerSweepMax) break
-      if (!finality.isFinal(diedMs)) continue
+      if (now - diedMs <= readWindowMs || diedMs >= beforeMs || askedCount >= askedPerSweepMax) break
+      if (diedMs <= afterMs) continue
       this.#waiting.delete(id)
       const answer = finality.isNeeded(id)
       if (answer === false) goes(id)
       else {
         askedCount++
-        this.#asked.add(id)
-        void this.#ask(id, answer, now)
+        const asked = { askedMs: now, term }
+        this.#asked.set(id, asked)
+        void this.#ask(id, answer, asked)
       }
     }
     const removable = gone.filter(id => {
@@ -140,13 +155,13 @@ export class DeadBlobs {
     if (removable.length > 0) remove(removable, this.#onGone)
   }
 
-  async #ask(id: string, answer: Promise<boolean>, askedMs: number): Promise<void> {
+  async #ask(id: string, answer: Promise<boolean>, asked: Asked): Promise<void> {
     const isNeeded = await answer.catch(() => undefined)
-    // Written anew meanwhile.
-    if (!this.#asked.delete(id) || this.#isClosed) return
-    if (isNeeded === false) this.#unneeded.set(id, askedMs)
-    // With the record it gets a reference again, and is added here if it loses that one too.
-    else if (isNeeded === true) this.#options.marks.onSettled(id)
+    // Written anew meanwhile, or dead anew.
+    if (this.#asked.get(id) !== asked || this.#isClosed) return
+    this.#asked.delete(id)
+    if (isNeeded === false) this.#unneeded.set(id, asked)
+    // With the record it gets a reference again; if the record goes first, it is found here.
     else this.#waiting.set(id, this.#now())
     this.#arm()
   }

@@ -276,7 +276,8 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
   }
 }
 
-const alwaysFinal: Finality = { isFinal: () => true, isNeeded: () => false }
+const everything = { afterMs: Number.NEGATIVE_INFINITY, beforeMs: Number.POSITIVE_INFINITY, term: 0 }
+const alwaysFinal: Finality = { look: () => everything, isNeeded: () => false }
 
 /** Infinity for a disk that does not answer: the error is not a lack of space then. */
 async function freeBytesOf(disk: Disk, path: string): Promise<number> {

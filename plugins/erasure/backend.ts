@@ -3,7 +3,7 @@
  * serves the worker threads, which have a backend of their own (`worker-set.ts`). Created by `sets.ts`.
  */
 import type { Threads } from 'svc/kernel'
-import type { Finality, Garbage } from 'svc/plugins/drive/api'
+import type { Finality, Garbage, Outlook } from 'svc/plugins/drive/api'
 import type { BlobRef, ExecuteOptions, StorageBackend } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { AnswerWatch, isDoneIn } from './answer-watch.ts'
@@ -81,6 +81,8 @@ interface Running extends OpenSet {
   readonly stopping: AbortController
 }
 
+const nothingFinal: Outlook = { afterMs: 0, beforeMs: Number.NEGATIVE_INFINITY, term: 0 }
+
 const memberAt = ({ set }: Pick<Running, 'set'>, index: number) => set.members.find(each => each.index === index)!
 
 function createMainSet(options: BackendOptions): SetBackend {
@@ -114,7 +116,7 @@ function createMainSet(options: BackendOptions): SetBackend {
     const garbage = (blobId?: string) => (running === undefined ? 'later' : garbageIn(running, index, blobId))
     const onFault = (error: unknown) => failDrive(index, error)
     const finality: Finality = {
-      isFinal: atMs => running?.set.isFinal(memberAt(running, index), atMs) === true,
+      look: () => (running === undefined ? nothingFinal : running.set.outlookOf(memberAt(running, index))),
       isNeeded(blobId) {
         if (running === undefined) return Promise.resolve(true)
         const { slot, hasCaughtUp } = memberAt(running, index)

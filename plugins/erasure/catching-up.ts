@@ -65,22 +65,18 @@ export async function catchUp(options: CatchUpOptions): Promise<void> {
   const leftStaged = await stagedIds(member)
   if (leftStaged.length > 0) run.staged = await identitiesOf(set, new Set(leftStaged))
   const missed = await missedChanges(set, member)
-  let last: readonly Buffer[] = [setKey]
   let count = 0
   if (missed !== undefined) {
     const keys = new Map<string, Buffer>()
     for (const entry of missed) for (const key of entry.keys) keys.set(key.latin1Slice(), key)
     count = keys.size
+    await adoptAll(run, [...keys.values()])
+    // After the records: a full drive takes entries of the ring, and must not take them again with each attempt.
     await adoptAll(
       run,
       missed.map(({ index }) => ringKey(index)),
       ringEntriesPerStep,
     )
-    // The last step carries the progress, so the drive gets both or neither.
-    const all = [...keys.values()]
-    const rest = count % keysPerStep || Math.min(count, keysPerStep)
-    await adoptAll(run, all.slice(0, count - rest))
-    last = [...all.slice(count - rest), setKey]
   } else {
     count = await compareAll(run)
     await compareRings(run)
@@ -90,7 +86,8 @@ export async function catchUp(options: CatchUpOptions): Promise<void> {
     run,
     [...run.notes.values()].map(({ key }) => key),
   )
-  await adopt(run, last, true)
+  // With the progress.
+  await adopt(run, [setKey], true)
   // It has noted which shards it lacks.
   member.mayHaveNotes = true
   const left = await stagedIds(member)

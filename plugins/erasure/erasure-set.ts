@@ -36,7 +36,7 @@
  */
 import { crc32 } from '@node-rs/crc32'
 import type { Clock, Logger } from 'svc/kernel'
-import type { Disk } from 'svc/plugins/drive/api'
+import type { Disk, Outlook } from 'svc/plugins/drive/api'
 import type { DrivePlace, DriveStatus, ExecuteOptions, Redundancy } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { type AnswerWatch, isDoneIn } from './answer-watch.ts'
@@ -143,6 +143,7 @@ export class ErasureSet implements SetView {
     this.writeQuorum = writeQuorumOf(this.dataCount, this.parityCount)
     this.#leader = opened.leader
     this.#unconfirmed = new UnconfirmedChanges(options.clock)
+    this.#unconfirmed.doubtElected()
     for (const member of this.members) if (member.isOpen) this.#noteDevice(member)
   }
 
@@ -382,8 +383,9 @@ export class ErasureSet implements SetView {
    */
   #lead(name: string, args: unknown, quorum = this.writeQuorum): Promise<unknown> {
     const leader = this.leader()
+    const running = leader.drive.execute<RunResult>(name, args)
     const serial = this.#unconfirmed.begin()
-    return leader.drive.execute<RunResult>(name, args).then(
+    return running.then(
       ({ result, change }) => {
         if (change !== undefined) return this.#spread(serial, change, leader, result, quorum)
         this.#unconfirmed.drop(serial)
@@ -467,10 +469,15 @@ export class ErasureSet implements SetView {
     return this.#unconfirmed.hasDoubts
   }
 
-  /** Whether nothing that the drive did before this monotonic time, in milliseconds, will be undone. */
-  isFinal({ state, hasCaughtUp, returnedMs }: Member, beforeMs: number): boolean {
-    if (state === 'offline' || beforeMs >= this.#unconfirmed.oldestMs) return false
-    return hasCaughtUp || beforeMs > returnedMs
+  /** What the drive has done that will not be undone. */
+  outlookOf({ state, hasCaughtUp, returnedMs }: Member): Outlook {
+    const { oldestMs } = this.#unconfirmed
+    const never = Number.NEGATIVE_INFINITY
+    return {
+      afterMs: hasCaughtUp ? never : returnedMs,
+      beforeMs: state === 'offline' ? never : oldestMs,
+      term: this.#leadership,
+    }
   }
 
   /** Reads records at this point of the order of changes; calls `then` before any later change is passed to the drives. */
@@ -583,6 +590,7 @@ export class ErasureSet implements SetView {
     const best = candidates.reduce((a, b) => (compareCandidates(b, a) > 0 ? b : a))
     this.#epoch = 0
     this.#leadership++
+    this.#unconfirmed.doubtElected()
     best.member.state = 'current'
     best.member.hasCaughtUp = true
     best.member.error = undefined

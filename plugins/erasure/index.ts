@@ -67,7 +67,8 @@ export default definePlugin({
       async work(signal) {
         const isAnything = await inEach(open, ({ set, repairLoop, writeState }) => {
           writeState.look()
-          return set.isWhole || signal.aborted ? false : repairLoop.bringBack(signal)
+          const isDone = set.isWhole && set.isDescribed
+          return isDone || signal.aborted ? false : repairLoop.bringBack(signal)
         })
         return isAnything ? 'more' : 'idle'
       },

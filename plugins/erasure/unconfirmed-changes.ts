@@ -1,6 +1,8 @@
 /**
  * Changes that are not known to be on a write quorum, in the storage thread: those under way, and those whose outcome is in doubt. Any of them
  * may still be undone, if the drives that have it fail. So no drive deletes shards that one of them has taken from a record.
+ *
+ * A leader that is elected, at the start or later, may have changes of a former one that no quorum has. They are in doubt as well.
  */
 import type { Clock } from 'svc/kernel'
 
@@ -10,6 +12,7 @@ export class UnconfirmedChanges {
   /** By serial number, the monotonic time in milliseconds at which it was begun; oldest first. */
   readonly #underWay = new Map<number, number>()
   readonly #inDoubt = new Map<number, number>()
+  #oldestDoubtMs = Number.POSITIVE_INFINITY
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -18,8 +21,22 @@ export class UnconfirmedChanges {
   /** Before the leader gets it. Returns its serial number, which follows the order of changes. */
   begin(): number {
     const serial = ++this.#serial
-    this.#underWay.set(serial, Number(this.#clock.monotonicNs() / 1_000_000n))
+    this.#underWay.set(serial, this.#now())
     return serial
+  }
+
+  #now(): number {
+    return Number(this.#clock.monotonicNs() / 1_000_000n)
+  }
+
+  /** A leader was elected: whatever it brings is in doubt, and what others take over from it. */
+  doubtElected(): void {
+    this.#doubt(++this.#serial, this.#now())
+  }
+
+  #doubt(serial: number, startMs: number): void {
+    this.#inDoubt.set(serial, startMs)
+    this.#oldestDoubtMs = Math.min(this.#oldestDoubtMs, startMs)
   }
 
   /** It was refused: no drive has it. */
@@ -33,14 +50,16 @@ export class UnconfirmedChanges {
    */
   confirm(serial: number): void {
     this.#underWay.delete(serial)
+    if (this.#inDoubt.size === 0) return
     for (const earlier of this.#inDoubt.keys()) if (earlier < serial) this.#inDoubt.delete(earlier)
+    this.#oldestDoubtMs = Math.min(Number.POSITIVE_INFINITY, ...this.#inDoubt.values())
   }
 
   doubt(serial: number): void {
     const startMs = this.#underWay.get(serial)
     if (startMs === undefined) return
     this.#underWay.delete(serial)
-    this.#inDoubt.set(serial, startMs)
+    this.#doubt(serial, startMs)
   }
 
   get hasDoubts(): boolean {
@@ -49,9 +68,7 @@ export class UnconfirmedChanges {
 
   /** When the oldest was begun, in milliseconds of the monotonic clock: what was done before that stays. Infinity if there is none. */
   get oldestMs(): number {
-    let oldestMs = Number.POSITIVE_INFINITY
-    for (const startMs of this.#inDoubt.values()) oldestMs = Math.min(oldestMs, startMs)
-    for (const startMs of this.#underWay.values()) return Math.min(oldestMs, startMs)
-    return oldestMs
+    for (const startMs of this.#underWay.values()) return Math.min(this.#oldestDoubtMs, startMs)
+    return this.#oldestDoubtMs
   }
 }

@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import type { Member } from '../member.ts'
 import { tableByte } from '../set-keys.ts'
 import { hasShards, headOf } from '../set-record.ts'
-import { newFolders, openTestSet, type TestSet } from './fixtures/open-set.ts'
+import { blobBytesIn, newFolders, openTestSet, type TestSet } from './fixtures/open-set.ts'
 
 const keepAlive = setInterval(() => undefined, 1000)
 t.teardown(() => clearInterval(keepAlive))
@@ -212,3 +212,46 @@ for (const failing of ['leader', 'follower']) {
     },
   )
 }
+
+t.test('a deletion that no quorum had takes no shard after a start either, as long as no quorum is there', async t => {
+  const paths = await newFolders(t, 4)
+  let set = await openTestSet(paths, options)
+  t.teardown(() => set.stop())
+  await putBlobs(set, 'kept', 1)
+  const leader = set.set.leader() as Member
+  const [first, ...others] = set.set.members.filter(each => each !== leader)
+  for (const { drive } of [first!, ...others]) {
+    drive.execute = async () => {
+      throw Object.assign(new Error('it fails for this test'), { code: 'EIO' })
+    }
+  }
+  await t.rejects(set.backend.execute('delete', { name: 'kept0' }), { code: 'unavailable' })
+  await set.stop()
+  for (const { path } of others) await rename(path, `${path}.away`)
+  set = await openTestSet(paths, options)
+  await set.repairLoop.bringBack(signal)
+  t.equal(set.set.currentCount, 2, 'enough to read, not enough to write')
+  t.equal(await set.backend.get(keyOf('kept0')), undefined, 'those that are there have the deletion')
+  const bytesBefore = await Promise.all([leader.path, first!.path].map(blobBytesIn))
+  await setTimeout(readWindowMs + 1000)
+  t.same(await Promise.all([leader.path, first!.path].map(blobBytesIn)), bytesBefore)
+  t.ok(
+    bytesBefore.every(size => size > 0),
+    'the shards are kept',
+  )
+  await set.stop()
+  // The others, which have never had the deletion, and then the one that took it over.
+  for (const { path } of others) await rename(`${path}.away`, path)
+  for (const { path } of [leader, first!]) await rename(path, `${path}.away`)
+  set = await openTestSet(paths, options)
+  await rename(`${first!.path}.away`, first!.path)
+  await set.repairLoop.bringBack(signal)
+  t.equal(set.set.currentCount, 3)
+  t.ok(await set.backend.get(keyOf('kept0')))
+  await set.repairLoop.markMissingShards()
+  t.same(await liesOf(set), [])
+  await set.stop()
+  await rename(`${leader.path}.away`, leader.path)
+  set = await openTestSet(paths, options)
+  await requireWhole(t, set, 'afterwards')
+})
