@@ -3,7 +3,7 @@ import { Alert, Button, Group, Paper, Stack, Text, Title } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconAlertTriangle, IconFlask, IconPlus } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { call, type Tagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
@@ -13,11 +13,12 @@ import { Warnings } from '../../parts/warnings.tsx'
 import { accessRuleTexts } from '../../texts/access-rules.ts'
 import { texts } from '../../texts/index.ts'
 import { BlockPublic } from '../bucket/block-public.tsx'
-import { EditRule } from './edit-rule.tsx'
 import { Openings } from './openings.tsx'
 import { Presets } from './presets.tsx'
 import { RuleCard } from './rule-card.tsx'
-import { TestRules } from './test-rules.tsx'
+
+const EditRule = lazy(async () => ({ default: (await import('./edit-rule.tsx')).EditRule }))
+const TestRules = lazy(async () => ({ default: (await import('./test-rules.tsx')).TestRules }))
 
 const words = accessRuleTexts
 
@@ -109,28 +110,30 @@ function Rules({ bucket, document, onChanged }: RulesProps) {
           ))}
         </Stack>
       </Paper>
-      {open?.dialog === 'test' && <TestRules bucket={bucket} onClose={close} />}
-      {open?.dialog === 'add' && (
-        <EditRule
-          bucket={bucket}
-          place={rules.length}
-          within={rule => [...rules, rule]}
-          onCheck={rule => check([...rules, rule])}
-          onSave={rule => save([...rules, rule])}
-          onClose={close}
-        />
-      )}
-      {open?.dialog === 'edit' && (
-        <EditRule
-          bucket={bucket}
-          place={open.index}
-          rule={rules[open.index]!}
-          within={rule => rules.with(open.index, rule)}
-          onCheck={rule => check(rules.with(open.index, rule))}
-          onSave={rule => save(rules.with(open.index, rule))}
-          onClose={close}
-        />
-      )}
+      <Suspense>
+        {open?.dialog === 'test' && <TestRules bucket={bucket} onClose={close} />}
+        {open?.dialog === 'add' && (
+          <EditRule
+            bucket={bucket}
+            place={rules.length}
+            within={rule => [...rules, rule]}
+            onCheck={rule => check([...rules, rule])}
+            onSave={rule => save([...rules, rule])}
+            onClose={close}
+          />
+        )}
+        {open?.dialog === 'edit' && (
+          <EditRule
+            bucket={bucket}
+            place={open.index}
+            rule={rules[open.index]!}
+            within={rule => rules.with(open.index, rule)}
+            onCheck={rule => check(rules.with(open.index, rule))}
+            onSave={rule => save(rules.with(open.index, rule))}
+            onClose={close}
+          />
+        )}
+      </Suspense>
       {open?.dialog === 'remove' && (
         <ConfirmDeletion
           title={words.removeTitle(rules[open.index]!.id)}
