@@ -206,6 +206,8 @@ export class BlobFiles {
     try {
       for (const [id, onDone] of this.#deletes) {
         this.#deletes.delete(id)
+        // Of a blob that has been dead before.
+        await this.#underWay.get(id)
         if (!this.#isReferenced(id)) {
           const deleting = this.#delete(id)
           this.#underWay.set(id, deleting)

@@ -14,10 +14,10 @@ import type { BlobMarks } from './blob-marks.ts'
 const sweepMs = 250
 /** Interval between checks of pinned blobs: they can be many, and stay pinned for long. */
 const pinnedSweepMs = 1000
-/** Most blobs that a sweep asks about. */
-const askedPerSweepMax = 1000
+/** Most blobs that a sweep deletes or asks about: many may have waited for one change to be confirmed. */
+const perSweepMax = 4000
 /** Most blobs that wait, to bound memory: a set without a quorum may hold them for long. The clean-up after the next start deletes the others. */
-const waitingMax = 1_000_000
+const waitingMax = 200_000
 
 export interface DeadBlobsOptions {
   readonly clock: Clock
@@ -133,15 +133,19 @@ export class DeadBlobs {
       if (asked.term === term) goes(id)
       else this.#waiting.set(id, now)
     }
-    let askedCount = 0
+    let count = 0
     for (const [id, diedMs] of this.#waiting) {
-      if (now - diedMs <= readWindowMs || diedMs >= beforeMs || askedCount >= askedPerSweepMax) break
+      if (now - diedMs <= readWindowMs || diedMs >= beforeMs || count >= perSweepMax) break
       if (diedMs <= afterMs) continue
+      count++
       this.#waiting.delete(id)
+      if (isReferenced(id)) {
+        marks.onSettled(id)
+        continue
+      }
       const answer = finality.isNeeded(id)
       if (answer === false) goes(id)
       else {
-        askedCount++
         const asked = { askedMs: now, term }
         this.#asked.set(id, asked)
         void this.#ask(id, answer, asked)

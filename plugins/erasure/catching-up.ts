@@ -65,18 +65,19 @@ export async function catchUp(options: CatchUpOptions): Promise<void> {
   const leftStaged = await stagedIds(member)
   if (leftStaged.length > 0) run.staged = await identitiesOf(set, new Set(leftStaged))
   const missed = await missedChanges(set, member)
+  let last: readonly Buffer[] = [setKey]
   let count = 0
   if (missed !== undefined) {
     const keys = new Map<string, Buffer>()
     for (const entry of missed) for (const key of entry.keys) keys.set(key.latin1Slice(), key)
     count = keys.size
-    await adoptAll(run, [...keys.values()])
-    // After the records: a full drive takes entries of the ring, and must not take them again with each attempt.
-    await adoptAll(
-      run,
-      missed.map(({ index }) => ringKey(index)),
-      ringEntriesPerStep,
-    )
+    const ringKeys = missed.map(({ index }) => ringKey(index))
+    await adoptAll(run, await differing(run, ringKeys), ringEntriesPerStep)
+    // The last step carries the progress, so the drive gets both or neither.
+    const all = [...keys.values()]
+    const rest = count % keysPerStep || Math.min(count, keysPerStep)
+    await adoptAll(run, all.slice(0, count - rest))
+    last = [...all.slice(count - rest), setKey]
   } else {
     count = await compareAll(run)
     await compareRings(run)
@@ -86,8 +87,7 @@ export async function catchUp(options: CatchUpOptions): Promise<void> {
     run,
     [...run.notes.values()].map(({ key }) => key),
   )
-  // With the progress.
-  await adopt(run, [setKey], true)
+  await adopt(run, last, true)
   // It has noted which shards it lacks.
   member.mayHaveNotes = true
   const left = await stagedIds(member)
@@ -162,6 +162,17 @@ async function missedChanges(set: ErasureSet, member: Member): Promise<readonly 
     missed.push(entry)
   }
   return missed
+}
+
+/** Those of the keys whose records the drive does not have as the leader has them: a full drive takes entries of the ring once, not with each attempt. */
+async function differing({ set, member }: CatchUpRun, keys: readonly Buffer[]): Promise<readonly Buffer[]> {
+  const { drive } = set.leader()
+  const found: Buffer[] = []
+  for (const key of keys) {
+    const [theirs, own] = [await drive.get(key), await member.drive.get(key)]
+    if (theirs === undefined || own === undefined || !Buffer.from(theirs.value).equals(own.value)) found.push(key)
+  }
+  return found
 }
 
 async function adoptAll(run: CatchUpRun, keys: readonly Buffer[], perStep = keysPerStep): Promise<void> {

@@ -33,6 +33,8 @@
  * 6. No two leaders have the same epoch: before its first change a leader has stored a block of epochs on a write quorum (`promise`,
  *    `claimEpoch`), and takes its epochs from that block. A change that only a former leader has made is older than any change of the
  *    new epoch, and is never replayed over it.
+ * 7. A shard is deleted only when the change that took it from its last record is on a write quorum (`UnconfirmedChanges`): before that the
+ *    set may go on with drives that have never had the change, and with the record.
  */
 import { crc32 } from '@node-rs/crc32'
 import type { Clock, Logger } from 'svc/kernel'

@@ -67,7 +67,7 @@ export default definePlugin({
       async work(signal) {
         const isAnything = await inEach(open, ({ set, repairLoop, writeState }) => {
           writeState.look()
-          const isDone = set.isWhole && set.isDescribed
+          const isDone = set.isWhole && set.isDescribed && !set.hasDoubts
           return isDone || signal.aborted ? false : repairLoop.bringBack(signal)
         })
         return isAnything ? 'more' : 'idle'

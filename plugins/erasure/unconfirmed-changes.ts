@@ -18,7 +18,7 @@ export class UnconfirmedChanges {
     this.#clock = clock
   }
 
-  /** Before the leader gets it. Returns its serial number, which follows the order of changes. */
+  /** In the turn in which the leader is asked, and so before it runs. Returns its serial number, which follows the order of changes. */
   begin(): number {
     const serial = ++this.#serial
     this.#underWay.set(serial, this.#now())

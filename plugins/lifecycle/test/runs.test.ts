@@ -90,6 +90,7 @@ const tagsFor = (tagged: number): Record<string, string> => (tagged === 0 ? {} :
 const seen: Record<string, number> = {}
 let bucketCount = 0
 
+const partBytes = 3
 const all = { prefix: '', delimiter: '', keyMarker: '' }
 async function versionsOf(bucket: string) {
   const listed = await objects.listVersions({ bucket, ...all, versionIdMarker: '', maxKeys: 1000 })
@@ -109,6 +110,8 @@ async function check(bucket: string, model: LifecycleModel): Promise<void> {
     deleteMarkers: versions.length - bodies.length,
     sizeBytes: bodies.reduce((sum, one) => sum + one.size, 0),
     uploads: model.uploads.length,
+    // Each has one part.
+    uploadBytes: partBytes * model.uploads.length,
   })
   const { uploads } = await objects.listUploads({ bucket, ...all, uploadIdMarker: '', maxUploads: 1000 })
   assert.deepEqual(uploads.map(one => one.uploadId).sort(), model.uploads.map(one => one.id).sort())
@@ -193,7 +196,7 @@ async function play(history: {
     } else if (one.do === 'upload') {
       const options = { attributes, checksumAlgorithm: undefined, checksumType: undefined }
       const upload = await objects.createUpload({ bucket, key: one.key, ...options })
-      await objects.putPart(upload, 1, payload(3))
+      await objects.putPart(upload, 1, payload(partBytes))
       model.uploads.push({ key: one.key, id: upload.uploadId, startedMs: nowMs })
     } else if (one.do === 'versioning') {
       if (history.locked) continue
