@@ -16,6 +16,7 @@ t.test('a measured zero is told apart from what was not measured yet', async t =
     ['nothing stored', measured([0, 0]), { isIdleAtZero, now: 0 }, 'idle'],
     ['of whom it is not known what there is now', measured([0, 0]), { isIdleAtZero }, 'idle'],
     ['stored after the last measurement', measured([null, 0]), { isIdleAtZero, now: 4 }, 'unmeasured'],
+    ['of what cannot be measured', measured([null, null]), { isIdleAtZero }, 'unmeasured'],
     ['empty, and just started', measured([0], false), { isIdleAtZero, now: 0 }, 'unmeasured'],
     ['stored before', measured([3, 0]), { isIdleAtZero, now: 0 }, 'lines'],
     ['no line', { lines: [], isTold: true }, {}, 'idle'],

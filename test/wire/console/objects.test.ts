@@ -625,7 +625,7 @@ if (withoutBrowser !== false) {
     const { page, flaws } = await browser.open(t, {}, /403 GET .*objects/)
     await signIn(page, '/buckets', accessKeyId, secretAccessKey)
     await page.getByRole('button', { name: 'Delete bucket photos' }).click()
-    await page.getByRole('dialog').getByText('You may not see what is in it').waitFor()
+    await page.getByRole('dialog').getByText('You may not see all that is in it').waitFor()
     await page.getByRole('dialog').getByLabel('Type photos').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('link', { name: 'photos' }).click()

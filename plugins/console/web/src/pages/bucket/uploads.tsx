@@ -49,7 +49,8 @@ export function Uploads({ bucket }: { bucket: string }) {
           action={words.abortAction}
           onConfirm={async () => {
             await call('abortUpload', { params: { bucket, uploadId: aborted.uploadId }, query: { key: aborted.key } })
-            await queryClient.invalidateQueries({ queryKey: ['bucket-uploads', bucket] })
+            const stale = [['bucket-uploads', bucket], ['bucket', bucket], ['buckets']]
+            await Promise.all(stale.map(queryKey => queryClient.invalidateQueries({ queryKey })))
           }}
           onClose={() => setAborted(undefined)}
         >

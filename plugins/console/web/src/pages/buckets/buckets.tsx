@@ -24,9 +24,9 @@ export function Buckets() {
   useEffect(() => {
     if (create === true) void navigate({ to: '/buckets', search: {}, replace: true })
   }, [create, navigate])
-  const [isCreating, { open, close }] = useDisclosure(create === true)
-  const [deleted, setDeleted] = useState<Bucket>()
   const mayCreate = useMay('s3:CreateBucket')
+  const [isCreating, { open, close }] = useDisclosure(create === true && mayCreate)
+  const [deleted, setDeleted] = useState<Bucket>()
   return (
     <>
       <ListPage

@@ -57,13 +57,19 @@ export function ReplaceGuide({ drive, pool, redundancy, isShared, areFolders, on
           <Alert color="orange">{offline > 0 ? words.worksOthersFailed(offline) : words.works}</Alert>
         )}
         <List type="ordered" spacing="md" size="sm">
-          <Step title={steps.find}>{steps.findText(path, error)}</Step>
-          <Step title={steps.swap}>{steps.swapText}</Step>
+          {areFolders ? (
+            <Step title={steps.look}>{steps.lookText(path, error)}</Step>
+          ) : (
+            <>
+              <Step title={steps.find}>{steps.findText(path, error)}</Step>
+              <Step title={steps.swap}>{steps.swapText}</Step>
+            </>
+          )}
           <Step title={areFolders ? steps.prepareFolder : steps.prepare}>
             {areFolders ? steps.prepareFolderText : steps.prepareText}
             <Code block mt={4} tabIndex={0} aria-label={words.command}>
               {areFolders
-                ? `mkdir ${path}\nchown USER: ${path}`
+                ? `mv ${path} ${path}.old\nmkdir ${path}\nchown USER: ${path}`
                 : `umount -l ${path}\nmkfs.xfs /dev/DISK\nmount /dev/DISK ${path}\nchown USER: ${path}`}
             </Code>
             {!areFolders && (

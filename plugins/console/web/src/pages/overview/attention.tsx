@@ -60,8 +60,8 @@ export function Attention() {
     ...(keysProblem === undefined ? [] : [{ text: keysProblem, link: { to: '/keys' } }]),
     ...certificateFindings(info.data.tls).map(text => ({ text, link: { to: '/server' } })),
     ...(certificates.data ?? []).filter(needsAttention).map(orderedFinding),
-    ...offline.map(({ id, lastError, waiting, words }) => ({
-      text: words.isOffline(id, lastError, waiting > 0),
+    ...offline.map(({ id, lastError, lastErrorAt, waiting, words }) => ({
+      text: words.isOffline(id, lastError, waiting > 0 || lastErrorAt === undefined),
       link: { to: '/events' },
     })),
     ...sharedFindings(info.data),

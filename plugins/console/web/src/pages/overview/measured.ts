@@ -20,5 +20,7 @@ export type Shown = 'lines' | 'idle' | 'unmeasured'
 export function shownOf({ lines, isTold }: Measured, { isIdleAtZero = false, now = 0 }: MeasuredKind): Shown {
   const values = lines.flatMap(({ points }) => points.flatMap(([, value]) => (value === null ? [] : [value])))
   if (!values.every(value => isIdleAtZero && value === 0)) return 'lines'
-  return isTold && now === 0 ? 'idle' : 'unmeasured'
+  // What is stored now is said by a measured zero alone: where nothing could be measured, as while a drive does not answer, nothing is known.
+  const isKnown = !isIdleAtZero || values.length > 0
+  return isTold && isKnown && now === 0 ? 'idle' : 'unmeasured'
 }

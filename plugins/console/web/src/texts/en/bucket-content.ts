@@ -5,7 +5,7 @@ export const deletion = {
   title: (name: string) => `Delete ${name}?`,
   empty: 'The bucket is empty.',
   unknown:
-    'You may not see what is in it. It is deleted only if there are no objects in it; uploads that are not completed go with it, and cannot go on. It cannot be undone.',
+    'You may not see all that is in it. It is deleted only if there are no objects in it, nor older versions of any; uploads that are not completed go with it, and cannot go on. It cannot be undone.',
   versions: (objects: number, versions: number, deleteMarkers: number, size: string) =>
     `This deletes ${counted(objects, 'object')} with ${counted(versions, 'version')}${deleteMarkers === 0 ? '' : ` and ${counted(deleteMarkers, 'delete marker')}`} (${size}).`,
   uploads: (count: number, size: string) =>

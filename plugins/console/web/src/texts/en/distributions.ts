@@ -2,7 +2,6 @@
 export const distributions = {
   create: 'Publish a bucket',
   createOf: 'Publish this bucket',
-
   createSubmit: 'Publish',
   what: 'What',
   bucket: 'Bucket',

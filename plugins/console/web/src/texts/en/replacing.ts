@@ -55,6 +55,9 @@ export const replacing = {
     find: 'Find the disk',
     findText: (path: string, error: string) =>
       `Its folder is ${path}; “findmnt -T ${path}” says which disk that is on.${error === '' ? '' : ` The server says: ${error.replace(/\.$/, '')}.`} Look at the kernel’s messages (dmesg) and its state (smartctl). A cable or a mount that is missing is mended without a new disk: the drive comes back by itself.`,
+    look: 'Look what became of the folder',
+    lookText: (path: string, error: string) =>
+      `It is ${path}, beside the other drives of the set on one file system.${error === '' ? '' : ` The server says: ${error.replace(/\.$/, '')}.`} A folder that was moved or renamed is put back as it was: the drive comes back by itself.`,
     swap: 'Replace the disk',
     swapText:
       'The server need not be stopped. Unmount the old file system first, where it still is mounted, with “umount -l”: the server has files of a working drive open, and closes them within seconds once it is unmounted. Only those of a drive that hangs stay open until it answers or the server is restarted. Then put in a disk that is at least as large.',
@@ -65,7 +68,7 @@ export const replacing = {
       'The path is a plain folder on a file system that holds other things, too? Mount the new disk at this very path, as above: the folder is the place for the mount.',
     prepareFolder: 'Make an empty folder at the same path',
     prepareFolderText:
-      'The drives of this set are plain folders of one file system, as in trials: an empty folder becomes a new drive at the next start. Stop the server, make the folder, and start it again. USER is the user that the server runs as. An empty file system of its own, mounted at the path, becomes a new drive as well.',
+      'The drives of this set are plain folders of one file system, as in trials: an empty folder becomes a new drive at the next start. Stop the server, move the old folder away if it is there, make a new one, and start the server again. USER is the user that the server runs as. An empty file system of its own, mounted at the path, becomes a new drive as well.',
     wait: 'Wait until it is rebuilt',
     waitNow: 'The server sees the new drive within seconds, and rebuilds it from the others.',
     waitStarted: 'The server takes the folder as a new drive when it starts, and rebuilds it from the others.',
