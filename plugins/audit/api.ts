@@ -69,6 +69,8 @@ export interface AuditTargetState {
   readonly isOnline: boolean
   /** In memory and in the queue. */
   readonly pendingRecords: number
+  /** Refused for good, and not sent again. */
+  readonly deadLetters: number
   readonly droppedTotal: number
   readonly failedTotal: number
   /** Empty if there is none. */

@@ -84,13 +84,14 @@ export function createAuditTargets(options: AuditTargetsOptions): AuditTargets {
   })
 
   const ownStates = async (): Promise<readonly AuditTargetState[]> =>
-    (await targets.states()).map(({ id, name, values, isReadable, pending, lastError, ...state }) => ({
+    (await targets.states()).map(({ id, name, values, isReadable, pending, lastError, deadLetters, ...state }) => ({
       id,
       kind: name.kind,
       isEnabled: values.enable,
       endpoint: state.endpoint,
       isOnline: state.isOnline,
       pendingRecords: pending,
+      deadLetters,
       droppedTotal: droppedTotals.get(id) ?? 0,
       failedTotal: state.failedTotal,
       lastError: [isReadable ? '' : unreadable, lastError].filter(error => error !== '').join(' '),

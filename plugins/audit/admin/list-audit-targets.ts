@@ -11,6 +11,9 @@ const AuditTarget = Type.Object(
     endpoint: Type.String({ description: 'The address of the target, without credentials.' }),
     online: Type.Boolean({ description: 'It is enabled, and no delivery has failed since the last success.' }),
     pendingRecords: Type.Integer({ description: 'Waiting records, in memory and in the queue.' }),
+    deadLetters: Type.Integer({
+      description: 'Records that the target has refused for good: they are not sent again.',
+    }),
     droppedTotal: Type.Integer({
       description:
         'Records since the start that were lost on the way into the queue; those that a worker lost are in `svc_audit_dropped_total` alone.',

@@ -210,6 +210,8 @@ t.test(
       withinMs: 60_000,
     })
     t.ok(idsAt(receiver).includes(poison[0]!))
+    const [{ deadLetters, droppedTotal }] = (await admin.signed({ path: '/api/v1/audit/targets' })).json.items
+    t.same({ deadLetters, droppedTotal }, { deadLetters: 1, droppedTotal: 0 }, 'what is refused for good is counted')
   },
 )
 

@@ -46,6 +46,7 @@ const columnsOf = (startedAt: string | undefined): Column<Target>[] => [
   { title: texts.events.target, render: ({ id, endpoint }) => <Titled name={id} note={endpoint} /> },
   { title: texts.common.state, render: target => <TargetState {...target} /> },
   { title: texts.events.pending, isNumber: true, render: ({ pendingRecords }) => formatCount(pendingRecords) },
+  { title: texts.events.deadLetters, isNumber: true, render: ({ deadLetters }) => formatCount(deadLetters) },
   { title: words.dropped, isNumber: true, render: ({ droppedTotal }) => formatCount(droppedTotal) },
   {
     title: texts.events.lastError,

@@ -236,7 +236,7 @@ export const events = {
 
 export const auditTargets = {
   title: 'Audit targets',
-  hint: 'Each request is recorded, and the records are sent here, too. While a target is away they wait; when its queue is full, new ones are dropped.',
+  hint: 'Each request is recorded, and the records are sent here, too. While a target is away they wait; when its queue is full, new ones are dropped. Those that it refuses for good are given up.',
   settings: 'Set up in the settings',
   dropped: 'Dropped',
   isOffline: (id: string, error: string, isWaitedFor: boolean) =>
