@@ -11,7 +11,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}',
   tag: 'buckets',
   summary:
-    'Deletes a bucket without versions and delete markers that no distribution names, and with it the uploads that are not completed; with `force`, first every version and delete marker, unless object lock protects a version: then nothing is deleted. With `If-Match`, only if the bucket has this `contentEtag`; what is written to it from then on stays, and the bucket with it.',
+    'Deletes a bucket without versions and delete markers that no distribution names, and with it the uploads that are not completed; with `force`, first every version and delete marker, unless object lock protects a version: then nothing is deleted. With `If-Match`, only if the bucket has this `contentEtag`; versions that are written to it from then on stay, and the bucket with them.',
   authorize: [['s3:DeleteBucket', 's3:ForceDeleteBucket']],
   authorizeRequest: ({ query: { force } }) => ({ actions: [force ? 's3:ForceDeleteBucket' : 's3:DeleteBucket'] }),
   params: BucketParameters,
