@@ -65,11 +65,8 @@ export class DeadBlobs {
   }
 
   has(id: string): boolean {
-    return this.#isKept(id) || this.#going.has(id)
-  }
-
-  #isKept(id: string): boolean {
-    return this.#waiting.has(id) || this.#asked.has(id) || this.#unneeded.has(id) || this.#pinned.has(id)
+    const isKept = this.#waiting.has(id) || this.#asked.has(id) || this.#unneeded.has(id) || this.#pinned.has(id)
+    return isKept || this.#going.has(id)
   }
 
   #forget(id: string): boolean {
