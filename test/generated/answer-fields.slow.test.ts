@@ -62,6 +62,7 @@ const absent: Readonly<Record<string, string>> = {
   'listAuditTargets items[].endpoint': noTarget,
   'listAuditTargets items[].online': noTarget,
   'listAuditTargets items[].pendingRecords': noTarget,
+  'listAuditTargets items[].deadLetters': noTarget,
   'listAuditTargets items[].droppedTotal': noTarget,
   'listAuditTargets items[].failedTotal': noTarget,
   'listAuditTargets items[].lastError': noTarget,
