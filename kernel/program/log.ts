@@ -22,8 +22,11 @@ export interface LogSink extends DestinationStream {
 /** Maximum size of lines that wait for the reader of stderr; beyond it new lines are dropped. In bytes. */
 const WAITING_BYTES_MAX = 16 * 1024 * 1024
 
-/** Maximum size of the lines of one turn that are written together, in characters. */
+/** Maximum size of the lines that are written together, in characters. */
 const GATHERED_LENGTH_MAX = 64 * 1024
+
+/** Lines that follow others sooner than this are written together. In milliseconds. */
+const GATHER_MS = 10
 
 /** The loggers of each sink: pino keeps the level in each of them. Plugins create and drop them. */
 const loggersOf = new WeakMap<DestinationStream, WeakRef<Logger>[]>()
@@ -58,27 +61,26 @@ export function createStderrSink(format: LogFormat): LogSink {
     wanted === 'text' ? loadPrettyFactory()({ colorize: false, singleLine: true }) : undefined
   let pretty = prettyFor(format)
   const watchers = new Set<(line: string) => void>()
-  // Single writes would check all waiting lines, and mostly write, for each line.
-  const turn = gatherLines(lines => stderr.write(lines.join('')))
+  const gathered = gatherLines(lines => stderr.write(lines.join('')))
   return {
     setFormat(wanted) {
       if ((wanted === 'text') !== (pretty !== undefined)) pretty = prettyFor(wanted)
     },
     write(line) {
       for (const watcher of watchers) watcher(line)
-      turn.add(pretty === undefined ? line : (pretty(inOneLine(line)) ?? line))
+      gathered.add(pretty === undefined ? line : (pretty(inOneLine(line)) ?? line))
     },
     watch(listener) {
       watchers.add(listener)
       return () => watchers.delete(listener)
     },
     flush: () => {
-      turn.handOver()
+      gathered.handOver()
       return new Promise(resolve => stderr.flush(() => resolve()))
     },
     flushSync() {
       try {
-        turn.handOver()
+        gathered.handOver()
         stderr.flushSync()
       } catch {
         // The process is about to end and its log cannot be written: there is no third way out.
@@ -99,24 +101,39 @@ function loadPrettyFactory(): typeof PrettyFactory {
   return createRequire(import.meta.url)('pino-pretty').prettyFactory
 }
 
-/** The log of worker threads: `send` gets the lines of one turn of the event loop. */
+/** The log of worker threads: `send` gets lines that were gathered. */
 export function createRelaySink(send: (lines: readonly string[]) => void): LogSink {
   const { add, handOver } = gatherLines(send)
   return { write: add, flushSync: handOver, setFormat() {}, flush: async () => handOver() }
 }
 
-/** Collects the lines of one turn of the event loop, which are sent together. */
+/**
+ * Gathers lines that are passed on together: those of one turn of the event loop while few are written, and those of `GATHER_MS` after that.
+ * Each write wakes another thread, which costs more than all else about a line. Only `kill -9` loses lines that wait.
+ */
 function gatherLines(take: (lines: readonly string[]) => void) {
   let lines: string[] = []
   let length = 0
+  /** Lines were passed on within the last `GATHER_MS`: the timer passes on those that have come since. */
+  let isPausing = false
   const handOver = () => {
     const batch = lines
     lines = []
     length = 0
     if (batch.length > 0) take(batch)
   }
+  const endTurn = () => {
+    if (isPausing || lines.length === 0) return
+    handOver()
+    isPausing = true
+    setTimeout(endPause, GATHER_MS)
+  }
+  const endPause = () => {
+    isPausing = false
+    endTurn()
+  }
   const add = (line: string) => {
-    if (lines.push(line) === 1) setImmediate(handOver)
+    if (lines.push(line) === 1 && !isPausing) setImmediate(endTurn)
     length += line.length
     if (length > GATHERED_LENGTH_MAX) handOver()
   }
