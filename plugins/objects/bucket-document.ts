@@ -20,11 +20,13 @@ export interface BucketDocument {
   readonly dueIndex?: DueIndex
 }
 
+const decode = remembering((_name, value) => decodeDocument<BucketDocument>(value))
+
 /** Throws NoSuchBucket. */
 export function requireBucket(tx: Transaction, bucket: string): BucketDocument {
   const record = tx.get(bucketKey(bucket))
   if (record === undefined) throw objectErrors.NoSuchBucket(undefined, { extra: { BucketName: bucket } })
-  return decodeDocument<BucketDocument>(record.value)
+  return decode(bucket, record.value)
 }
 
 /** The bucket after the change. Throws InvalidBucketState: object lock requires enabled versioning and keeps it enabled. */
@@ -67,20 +69,25 @@ export function toBucket(name: string, document: BucketDocument): Bucket {
   return { name, createdMs, region, ownerId, tags, versioning, objectLock, quotaBytes, dueIndex }
 }
 
+/** Decodes buckets as readers see them. */
+export function createBucketReader(): (name: string, value: Uint8Array) => Bucket {
+  return remembering((name, value) => toBucket(name, decodeDocument(value)))
+}
+
 const bucketsKept = 1000
 
 /**
- * Decodes buckets and caches the last ones by their bytes. Every read of an object needs its bucket, and comparing bytes costs a
- * tenth of decoding.
+ * Decodes buckets and keeps the last ones by their bytes. Every request for an object needs its bucket, and comparing bytes costs a tenth of
+ * decoding.
  */
-export function createBucketReader(): (name: string, value: Uint8Array) => Bucket {
-  const known = new Map<string, { readonly bytes: Buffer; readonly bucket: Bucket }>()
+function remembering<T>(decode: (name: string, value: Uint8Array) => T): (name: string, value: Uint8Array) => T {
+  const known = new Map<string, { readonly bytes: Buffer; readonly decoded: T }>()
   return (name, value) => {
     const kept = known.get(name)
-    if (kept?.bytes.equals(value) === true) return kept.bucket
-    const bucket = Object.freeze(toBucket(name, decodeDocument(value)))
+    if (kept?.bytes.equals(value) === true) return kept.decoded
+    const decoded = Object.freeze(decode(name, value))
     if (kept === undefined && known.size >= bucketsKept) known.delete(known.keys().next().value!)
-    known.set(name, { bytes: Buffer.from(value), bucket })
-    return bucket
+    known.set(name, { bytes: Buffer.from(value), decoded })
+    return decoded
   }
 }
