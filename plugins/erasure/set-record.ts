@@ -177,7 +177,6 @@ export function isSameBody(a: Uint8Array, b: Uint8Array): boolean {
 
 export function headOf(stored: Uint8Array): RecordHead {
   const bytes = requireFormat(stored)
-  const blobCount = bytes.readUInt16LE(6)
   if (bytes[5] === 0 && bytes[1] === 0) return plainHead
   const flags = bytes[1]!
   return {
@@ -192,11 +191,14 @@ export function headOf(stored: Uint8Array): RecordHead {
     dataBytes: bytes.readDoubleLE(24),
     // A copy: the record is only valid for this turn.
     generations: Uint8Array.prototype.slice.call(bytes, headBytes, headBytes + bytes[5]!),
-    blobs: blobCount === 0 ? noBlobs : blobsOf(bytes, blobCount),
+    blobs: blobsOf(bytes),
   }
 }
 
-function blobsOf(bytes: Buffer, count: number): BlobEntry[] {
+export function blobsOf(stored: Uint8Array): readonly BlobEntry[] {
+  const bytes = requireFormat(stored)
+  const count = bytes.readUInt16LE(6)
+  if (count === 0) return noBlobs
   const blobs: BlobEntry[] = new Array(count)
   const entryBytes = entryBytesOf(bytes)
   let at = headBytes + bytes[5]!
