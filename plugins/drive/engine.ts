@@ -106,8 +106,6 @@ export class Engine {
   #filling: Batch<Pending>
   #inFlight: Batch<Pending> | undefined
   #spare: Batch<Pending>
-  /** Outcomes of a durable batch that are settled after the next batch has been sent off. */
-  #settling: Pending[] | undefined
   #hasBegun = false
   #scheduled = false
   #isClosing = false
@@ -187,7 +185,7 @@ export class Engine {
   }
 
   get isQuiet(): boolean {
-    return this.#inFlight === undefined && this.#queue.length === this.#queueHead
+    return this.#inFlight === undefined && this.#filling.outcomes.length === 0 && this.#queue.length === this.#queueHead
   }
 
   #schedule(): void {
@@ -320,18 +318,15 @@ export class Engine {
       return
     }
     checkpoints.onCommit()
-    // The next write starts before this batch's callers are told, so that the drive does not wait for them.
-    const { outcomes } = batch
-    const settled = outcomes.slice()
+    const settled = batch.outcomes.slice()
     const bodies = batch.bodies.slice()
     batch.clear()
     this.#spare = batch
-    this.#settling = settled
-    this.#pump()
-    this.#settling = undefined
     for (const { segment, offset, bytes } of bodies) onBody(segment, offset, bytes)
     settleAll(settled)
     if (unreferenced.length > 0) onUnreferenced(unreferenced)
+    // Not at once: what else comes in this turn, and what the callers do next, goes into the same write.
+    this.#schedule()
   }
 
   /** Settles a batch that needed no write. */
@@ -339,9 +334,7 @@ export class Engine {
     const settled = batch.outcomes.slice()
     batch.clear()
     this.#spare = batch
-    // Callers are told in commit order: these procedures saw the changes of the batch that is being settled.
-    if (this.#settling === undefined) settleAll(settled)
-    else this.#settling.push(...settled)
+    settleAll(settled)
   }
 
   async #onFailed(batch: Batch<Pending>, error: unknown): Promise<void> {
