@@ -6,7 +6,8 @@
  * These rules make the deletion of a segment's file safe:
  *
  * - A put is moved only if its record still comes from that very entry, which is checked under the commit lock.
- * - A body whose record has another key by now (`bodyOf`) is found through its forwarding entry.
+ * - A body that another record has taken over by now (`bodyOf`) is found through the entry of that record if it is in the same segment, as that of a
+ *   staged shard is, and through a forwarding entry if it is not.
  * - A delete is written again as long as an older segment may have a put of its key. Without it, a rebuild of the index would
  *   bring the record back.
  * - The file is deleted only if the segment's count of live bytes, which every commit keeps exact, is zero.
@@ -30,7 +31,7 @@ import type { Engine } from './engine.ts'
 import type { Journal } from './journal.ts'
 import { type DeleteEntry, type PutEntry, readTransactions } from './journal-format.ts'
 import { readSegment, type SegmentBatch, SegmentDamage } from './journal-reader.ts'
-import { isSameBody, rescueSegment } from './journal-rescue.ts'
+import { isSameBody, readable, rescueSegment } from './journal-rescue.ts'
 import { isOutOfSpace } from './space.ts'
 import { type DriveState, locationText } from './state.ts'
 import { storedBody, storedEntry } from './stored-record.ts'
@@ -71,6 +72,15 @@ export interface CompactionOptions {
 
 /** One change to make under the lock. */
 type Move = (tx: DriveTransaction) => void
+
+/** What an entry is moved by. */
+interface Found {
+  move(tx: DriveTransaction, body: Buffer | undefined): void
+  /** Bytes that the move writes. */
+  readonly bytes: number
+  /** The body in this segment that the move needs. */
+  readonly ownBody: BodyRef | undefined
+}
 
 /** The next transaction, gathered from several batches. */
 interface Gathered {
@@ -300,15 +310,16 @@ export class Compaction {
     let total = 0
     for (const { sequence, entries } of readTransactions(bytes, header, segment)) {
       for (const entry of entries) {
-        const found =
-          entry.kind === 'put'
-            ? this.#movePut(segment, sequence, entry, entry.body && bodyBytes(bytes, offset, entry.body))
-            : this.#moveDelete(entry)
-        if (found === 'damaged') throw new SegmentDamage(offset, 'a body does not match its checksum')
+        const found = entry.kind === 'put' ? this.#movePut(segment, sequence, entry) : this.#moveDelete(entry)
         if (found === undefined) continue
-        gathered.moves.push(found.move)
-        gathered.bytes += found.bytes
-        total += found.bytes
+        const { ownBody, bytes: movedBytes } = found
+        const body = ownBody && (bodyIn(bytes, offset, ownBody) ?? (await this.#readBody(ownBody)))
+        if (ownBody !== undefined && (body === undefined || crc32(body) !== ownBody.check)) {
+          throw new SegmentDamage(offset, 'a body does not match its checksum')
+        }
+        gathered.moves.push(tx => found.move(tx, body))
+        gathered.bytes += movedBytes
+        total += movedBytes
         if (gathered.bytes >= moveBytesMax) await this.#commit(gathered)
       }
     }
@@ -329,52 +340,52 @@ export class Compaction {
     this.bytesMoved += bytes
   }
 
-  #movePut(
-    segment: number,
-    sequence: number,
-    entry: PutEntry,
-    body: Buffer | undefined,
-  ): { move: Move; bytes: number } | 'damaged' | undefined {
+  /** Undefined if neither the entry nor a body in this segment is needed any more. */
+  #movePut(segment: number, sequence: number, { key, body, bytes }: PutEntry): Found | undefined {
     const { state } = this.#options
-    const { key } = entry
     // The state that readers see: a change that is not durable may still be rolled back. The move checks again under the lock.
     const stored = state.visible(key.latin1Slice(), key)
     const isEntry = (current: Buffer) => {
       const from = storedEntry(current)
       return from.segment === segment && from.sequence === sequence
     }
-    const ownBody = entry.bodyMoved ? undefined : entry.body
+    const ownBody = body?.segment === segment ? body : undefined
     const isLive = stored !== undefined && isEntry(stored)
     if (ownBody === undefined) {
       if (!isLive) return undefined
-      const move: Move = tx => {
+      const move = (tx: DriveTransaction) => {
         tx.rewrite(key, isEntry, undefined)
       }
-      return { move, bytes: entry.bytes }
+      return { move, bytes, ownBody }
     }
     // One transaction may have put the key twice; the body tells the two entries apart.
     const isEntryWithBody = (current: Buffer) => isEntry(current) && isSameBody(storedBody(current), ownBody)
     const location = locationText(segment, ownBody.offset)
     if (!isLive && state.visibleForward(location) === undefined) return undefined
-    if (crc32(body!) !== ownBody.check) return 'damaged'
-    const move: Move = tx => {
-      if (tx.rewrite(key, isEntryWithBody, body)) return
+    const move = (tx: DriveTransaction, moved: Buffer | undefined) => {
+      if (tx.rewrite(key, isEntryWithBody, moved)) return
       // Another record may have taken over the body, even since the check above.
       const owner = state.newestForward(location)
       if (owner !== undefined) {
-        tx.rewrite(Buffer.from(owner, 'latin1'), current => isSameBody(storedBody(current), ownBody), body)
+        tx.rewrite(Buffer.from(owner, 'latin1'), current => isSameBody(storedBody(current), ownBody), moved)
       }
     }
-    return { move, bytes: entry.bytes + ownBody.size }
+    return { move, bytes: bytes + ownBody.size, ownBody }
   }
 
-  #moveDelete(entry: DeleteEntry): { move: Move; bytes: number } | undefined {
+  /** A body of the segment that lies before the batch at hand; undefined when it is unreadable. */
+  #readBody(body: BodyRef): Promise<Buffer | undefined> {
+    return readable(() => this.#options.bodies.readUncached(body))
+  }
+
+  #moveDelete(entry: DeleteEntry): Found | undefined {
     const { state } = this.#options
     // Puts in the compacted segment itself vanish with it, so only older segments count.
     const oldest = this.#oldestKept()
     if (oldest > entry.guard || oldest === this.current) return undefined
     if (state.visible(entry.key.latin1Slice(), entry.key) !== undefined) return undefined
-    return { move: tx => tx.carryTombstone(entry.key, entry.guard), bytes: entry.bytes }
+    const move = (tx: DriveTransaction) => tx.carryTombstone(entry.key, entry.guard)
+    return { move, bytes: entry.bytes, ownBody: undefined }
   }
 }
 
@@ -382,9 +393,10 @@ function isFullError(error: unknown): boolean {
   return isOutOfSpace(error) || (error as { code?: string }).code === 'full'
 }
 
-function bodyBytes(batch: Buffer, offset: number, body: BodyRef): Buffer {
+/** The body in a batch that begins at `offset`; undefined if it lies before that. */
+function bodyIn(batch: Buffer, offset: number, body: BodyRef): Buffer | undefined {
   const start = body.offset - offset
-  return batch.subarray(start, start + body.size)
+  return start < 0 ? undefined : batch.subarray(start, start + body.size)
 }
 
 function pause(clock: Clock, delayMs: number): Promise<void> {

@@ -3,7 +3,7 @@
  * as intact when its own checksum matches, whatever is damaged around it. All records of the drive are scanned, because a damaged
  * segment does not say which records are its own.
  */
-import type { Clock } from 'svc/kernel'
+import type { Clock, MaybePromise } from 'svc/kernel'
 import type { BodyRef } from 'svc/plugins/storage/api'
 import type { BodyReader } from './body-reader.ts'
 import { keyText } from './bytes.ts'
@@ -61,7 +61,7 @@ export async function rescueSegment(
     const body = storedBody(stored)
     const isBodyHere = body?.segment === segment
     if (entry.segment !== segment && !isBodyHere) return
-    const saved = isBodyHere ? await readable(bodies, body) : undefined
+    const saved = isBodyHere ? await readable(() => bodies.read(body)) : undefined
     const isLost = isBodyHere && saved === undefined
     if (isLost) unreadable++
     // The entry is in another segment, and the body is lost: nothing to write again.
@@ -99,10 +99,10 @@ function isSameEntry(now: Buffer, before: Buffer): boolean {
   return isSame && (body === undefined ? storedBody(now) === undefined : isSameBody(storedBody(now), body))
 }
 
-/** The body; undefined when it is unreadable or does not verify. */
-async function readable(bodies: BodyReader, body: BodyRef): Promise<Buffer | undefined> {
+/** The body that `read` reads; undefined when it is unreadable or does not verify. */
+export async function readable(read: () => MaybePromise<Buffer>): Promise<Buffer | undefined> {
   try {
-    return await bodies.read(body)
+    return await read()
   } catch (error) {
     const { code } = error as { code?: unknown }
     if (code === 'corrupt' || code === 'gone' || isUnreadable(error)) return undefined

@@ -179,7 +179,10 @@ export class DriveState {
     return bytes === undefined ? 0 : bytes.readDoubleLE(0)
   }
 
-  /** The key of the record that has taken over the body at a location. */
+  /**
+   * The key of the record that has taken over the body at a location, if its journal entry is in another segment. In the same segment compaction
+   * comes upon the entry itself, as it does for nearly every shard that was staged.
+   */
   newestForward(location: string): string | undefined {
     for (const set of [this.filling, this.inFlight]) {
       const owner = set?.forwards.get(location)
@@ -235,7 +238,7 @@ export class DriveState {
     const body = storedBody(stored)
     if (body !== undefined) {
       this.#use(body.segment, { liveBytes: -body.size, tombstoneBytes: 0, guard: 0 }, undo)
-      if (isBodyMoved(stored)) {
+      if (isBodyMoved(stored) && body.segment !== entry.segment) {
         const location = locationText(body.segment, body.offset)
         if (this.newestForward(location) === text) undo.set(this.filling.forwards, location, null)
       }
@@ -249,7 +252,9 @@ export class DriveState {
     const body = storedBody(stored)
     if (body !== undefined) {
       this.#use(body.segment, { liveBytes: body.size, tombstoneBytes: 0, guard: 0 }, undo)
-      if (isBodyMoved(stored)) undo.set(this.filling.forwards, locationText(body.segment, body.offset), text)
+      if (isBodyMoved(stored) && body.segment !== entry.segment) {
+        undo.set(this.filling.forwards, locationText(body.segment, body.offset), text)
+      }
     }
     for (const id of storedBlobs(stored)) this.#countBlob(id, 1, undo)
   }
@@ -324,12 +329,32 @@ export class DriveState {
       const { liveBytes, tombstoneBytes, guard } = use
       writes.push(['internal', internal.segment(segment), encodeCounter([liveBytes, tombstoneBytes, guard])])
     }
-    for (const segment of this.#removedSegments) writes.push(['internal', internal.segment(segment), undefined])
+    for (const segment of this.#removedSegments) {
+      writes.push(['internal', internal.segment(segment), undefined])
+      for (const location of this.#indexForwards(segment)) {
+        if (!changes.forwards.has(location)) writes.push(['internal', internal.forward(location), undefined])
+      }
+    }
     this.#removedSegments.clear()
     this.#digest = this.#digestWith(changes, writes)
     this.durable = new ChangeSet()
     this.frozen = { changes, counters, blobs, writes, position, sequence, digest: this.#digest }
     return this.frozen
+  }
+
+  /**
+   * Locations in a segment that the index forwards. Nobody needs them once the segment is gone; an earlier version also forwarded bodies within a
+   * segment, which are not taken back one by one.
+   */
+  #indexForwards(segment: number): string[] {
+    const locations: string[] = []
+    const range = this.index.range('internal', internal.forward(`${segment}:`), internal.forward(`${segment};`))
+    try {
+      while (range.next()) locations.push(range.key.latin1Slice(1))
+    } finally {
+      range.close()
+    }
+    return locations
   }
 
   /** The digest of the index after these writes. */

@@ -9,8 +9,10 @@ import { pino } from 'pino'
 import { seeded } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { Drive } from '../drive.ts'
+import { checkIndex } from '../index-check.ts'
 import { lmdbIndexFolder } from '../index-folder.ts'
 import { lockDrive } from '../lock.ts'
+import { locationText } from '../state.ts'
 import { systemDrivePorts } from '../testing.ts'
 import { defaults } from './fixtures/config.ts'
 import { countKey, deriveCount, procedures, recordKey } from './fixtures/table.ts'
@@ -27,9 +29,22 @@ const config = {
 }
 
 async function openDrive(t: Test): Promise<Drive> {
-  // In memory where such a folder exists: thousands of single writes each wait for a sync.
-  const folder = await mkdtemp(join(process.platform === 'linux' ? '/dev/shm' : tmpdir(), 'svc-compaction-'))
-  const drive = await Drive.open({
+  const folder = await newFolder()
+  const drive = await openAt(folder)
+  t.teardown(async () => {
+    await drive.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  return drive
+}
+
+/** In memory where such a folder exists: thousands of single writes each wait for a sync. */
+function newFolder(): Promise<string> {
+  return mkdtemp(join(process.platform === 'linux' ? '/dev/shm' : tmpdir(), 'svc-compaction-'))
+}
+
+function openAt(folder: string): Promise<Drive> {
+  return Drive.open({
     path: join(folder, 'drive'),
     config,
     batchBytes: 64 * 1024,
@@ -41,11 +56,6 @@ async function openDrive(t: Test): Promise<Drive> {
     index: lmdbIndexFolder,
     lock: lockDrive,
   })
-  t.teardown(async () => {
-    await drive.close()
-    await rm(folder, { recursive: true, force: true })
-  })
-  return drive
 }
 
 /** Compacts until two steps in a row find no work, segments that wait for readers included. Returns the number of steps. */
@@ -144,5 +154,100 @@ t.test('overwrites and deletes among records that stay, for long', t =>
     const again = drive.journal.bytesWritten
     await settle(drive, 200)
     t.equal(drive.journal.bytesWritten, again)
+  }),
+)
+
+t.test('bodies that other records have taken over, once and again, in their segment and in later ones', t =>
+  seeded(t, async random => {
+    const folder = await newFolder()
+    let drive = await openAt(folder)
+    t.teardown(async () => {
+      await drive.close()
+      await rm(folder, { recursive: true, force: true })
+    })
+    /** Fill byte and size of the body of each record. */
+    const expected = new Map<string, readonly [byte: number, size: number]>()
+    let number = 0
+    const execute = (procedure: string, args: object, body?: Buffer) => drive.execute(procedure, args, body)
+    const put = async (name: string) => {
+      const [byte, size] = [number++ % 251, 500 + random.integer(3000)]
+      expected.set(name, [byte, size])
+      await execute('table.put', { name, value: name }, Buffer.alloc(size, byte))
+    }
+    const move = async (from: string, to: string) => {
+      const body = expected.get(from)
+      if (body === undefined || from === to) return
+      expected.set(to, body)
+      expected.delete(from)
+      await execute('table.move', { from, to })
+    }
+    const remove = async (name: string) => {
+      expected.delete(name)
+      await execute('table.delete', { name })
+    }
+    /** As a shard that is staged: nearly all are moved within their segment, and at once. */
+    const putStaged = async (name: string) => {
+      const staged = `staged-${number}`
+      await put(staged)
+      await move(staged, name)
+      // As an earlier version did: the body is forwarded although it stays in its segment.
+      const body = drive.get(recordKey(name))?.body
+      if (number % 3 === 0 && body !== undefined) {
+        drive.state.filling.forwards.set(locationText(body.segment, body.offset), `t${name}`)
+      }
+    }
+    const nameOf = () => `${random.integer(300)}`
+    const change = () => {
+      const luck = random.float()
+      if (luck < 0.6) return putStaged(nameOf())
+      if (luck < 0.8) return move(nameOf(), nameOf())
+      return luck < 0.85 ? put(nameOf()) : remove(nameOf())
+    }
+    const check = async (when: string) => {
+      let wrong = 0
+      for (const [name, [byte, size]] of expected) {
+        const body = drive.get(recordKey(name))?.body
+        if (body === undefined || !(await drive.bodies.readUncached(body)).equals(Buffer.alloc(size, byte))) wrong++
+      }
+      t.equal(wrong, 0, `${when}: all ${expected.size} bodies are right`)
+      t.equal(drive.counter(countKey)[0], expected.size, when)
+      // With the next change the index forgets what is gone.
+      await put('last')
+      await drive.checkpoints.flush()
+      t.equal(
+        checkIndex(drive.state.index, () => undefined),
+        undefined,
+        `${when}: the index is that of its digest`,
+      )
+      const forwards = drive.state.index.range('internal', Buffer.from('f'), Buffer.from('g'))
+      const segments = new Set<number>()
+      while (forwards.next()) segments.add(Number(forwards.key.latin1Slice(1).split(':')[0]))
+      forwards.close()
+      const isKept = (segment: number) => drive.journal.segments.has(segment)
+      t.ok([...segments].every(isKept), `${when}: nothing is forwarded from a segment that is gone`)
+    }
+    for (let round = 0; round < roundCount; round++) {
+      // Changes go on while it compacts: a body may change hands between the look at an entry and its move.
+      const signal = new AbortController().signal
+      let isDone = false
+      const compacting = (async () => {
+        while (!isDone) {
+          await drive.compaction.work(signal)
+          await new Promise(resolve => setTimeout(resolve, 1))
+        }
+      })()
+      for (let i = 0; i < 120; i++) await change()
+      for (let i = 0; i < 60; i++) await Promise.all([0, 1, 2].map(part => putStaged(`part-${part}-${nameOf()}`)))
+      isDone = true
+      await compacting
+      t.ok((await settle(drive, 400)) < 400, `round ${round}: it comes to rest`)
+      t.equal(drive.compaction.segmentsDamaged, 0, 'no segment keeps anything that is needed')
+      await check(`round ${round}`)
+    }
+    t.ok(drive.compaction.segmentsRemoved > 0, `${drive.compaction.segmentsRemoved} segments were compacted`)
+    await drive.close()
+    await rm(join(folder, 'drive/index'), { recursive: true })
+    drive = await openAt(folder)
+    await check('with an index that was made anew')
   }),
 )
