@@ -58,6 +58,7 @@ export class BlobFiles {
   readonly #deletes = new Map<string, ((id: string) => void) | undefined>()
   readonly #underWay = new Map<string, Promise<void>>()
   #deleting = 0
+  #isClosed = false
   #lastIdMs: number
   /** Last characters of the next ids. */
   #folderEnding = ''
@@ -179,8 +180,11 @@ export class BlobFiles {
    * called for each file, after a failure too.
    */
   deleteSoon(ids: readonly string[], onDone?: (id: string) => void): void {
+    if (this.#isClosed) return
     for (const id of ids) this.#deletes.set(id, onDone ?? this.#deletes.get(id))
-    while (this.#deleting < deletesAtOnceMax && this.#deletes.size > 0) void this.#deleteSome()
+    for (let more = Math.min(deletesAtOnceMax - this.#deleting, this.#deletes.size); more > 0; more--) {
+      void this.#deleteSome()
+    }
   }
 
   /** Deletes a finished blob unless a record references it. */
@@ -205,9 +209,9 @@ export class BlobFiles {
     this.#deleting++
     try {
       for (const [id, onDone] of this.#deletes) {
+        // A blob that has been dead before: who deletes it comes to this entry later, and until then `keep` finds it here.
+        if (this.#underWay.has(id)) continue
         this.#deletes.delete(id)
-        // Of a blob that has been dead before.
-        await this.#underWay.get(id)
         if (!this.#isReferenced(id)) {
           const deleting = this.#delete(id)
           this.#underWay.set(id, deleting)
@@ -219,6 +223,12 @@ export class BlobFiles {
     } finally {
       this.#deleting--
     }
+  }
+
+  /** Leaves the other files to the next start: nobody knows any more what records reference. */
+  close(): void {
+    this.#isClosed = true
+    this.#deletes.clear()
   }
 
   async #delete(id: string): Promise<void> {

@@ -395,6 +395,7 @@ export class Drive {
     if (this.#isStopping) return
     this.#isStopping = true
     this.#deadBlobs.close()
+    this.blobFiles.close()
     try {
       await this.engine.close()
       await this.checkpoints.close()

@@ -562,6 +562,41 @@ t.test('unreferenced blobs are deleted, at once or at the next start', async t =
   t.ok(await exists(kept), 'a lost journal makes no blob garbage')
 })
 
+t.test('a drive that is closed while it deletes blobs leaves the others to the next start', async t => {
+  const path = await newFolder(t)
+  const removed: string[] = []
+  const held: (() => void)[] = []
+  const remove = async (file: string) => {
+    removed.push(file)
+    await new Promise<void>(resolve => held.push(resolve))
+    return ports.disk.remove(file)
+  }
+  const slow = { ...ports, disk: { ...ports.disk, remove } }
+  let drive = await openDrive(path, { readWindowMs: 20, ports: slow })
+  const names = Array.from({ length: 10 }, (_, i) => `${i}`)
+  for (const name of names) {
+    const writer = drive.createBlob()
+    await writer.write(Buffer.alloc(10))
+    const { id } = await writer.finish()
+    await drive.execute('table.put', { name, value: '', blobs: [id] }, undefined)
+  }
+  const writer = drive.createBlob()
+  await writer.write(Buffer.alloc(10))
+  await Promise.all(names.map(name => drive.execute('table.delete', { name }, undefined)))
+  await until(() => held.length > 0 && drive.status().metrics!.blobsWaiting === 0)
+  await drive.close()
+  const count = removed.length
+  t.ok(count < names.length)
+  // Its index is closed: it cannot tell any more what records reference.
+  await writer.abort()
+  for (const go of held) go()
+  drive = await openDrive(path)
+  t.equal(removed.length, count)
+  await drive.collectGarbage(new AbortController().signal)
+  t.notOk(await drive.blobFiles.hasAny())
+  await drive.close()
+})
+
 t.test('a blob outlives its last reference as long as any thread has it pinned', async t => {
   const path = await newFolder(t)
   const elsewhere = new BlobPins(new ArrayBuffer(blobPinsBytes))
