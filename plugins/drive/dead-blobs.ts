@@ -50,8 +50,9 @@ export class DeadBlobs {
   /** By id, when the set was asked: it does not need them, if all that it knew then is final. */
   readonly #unneeded = new Map<string, Asked>()
   readonly #pinned = new Set<string>()
-  /** Files being deleted. */
-  readonly #going = new Set<string>()
+  /** Files being deleted, with the number of the sweep: a blob may die again before its file is gone. */
+  readonly #going = new Map<string, number>()
+  #sweepCount = 0
   #pinnedSweepAtMs = 0
   #cancelTimer: (() => void) | undefined
   #isClosed = false
@@ -148,12 +149,13 @@ export class DeadBlobs {
         void this.#ask(id, answer, asked)
       }
     }
+    const sweep = ++this.#sweepCount
     const removable = gone.filter(id => {
       if (isReferenced(id)) marks.onSettled(id)
-      else this.#going.add(id)
+      else this.#going.set(id, sweep)
       return this.#going.has(id)
     })
-    if (removable.length > 0) remove(removable, this.#onGone)
+    if (removable.length > 0) remove(removable, id => this.#onGone(id, sweep))
   }
 
   async #ask(id: string, answer: Promise<boolean>, asked: Asked): Promise<void> {
@@ -167,16 +169,19 @@ export class DeadBlobs {
     this.#arm()
   }
 
-  readonly #onGone = (id: string): void => {
-    if (this.#going.delete(id)) this.#options.marks.onSettled(id)
+  #onGone(id: string, sweep: number): void {
+    if (this.#going.get(id) !== sweep) return
+    this.#going.delete(id)
+    this.#options.marks.onSettled(id)
   }
 
   /** For a blob that is written anew: resolves when its file will not be deleted, unless it loses its references again. */
   async spare(id: string): Promise<void> {
     if (this.#forget(id)) this.#options.marks.onSettled(id)
-    if (!this.#going.has(id)) return
+    const sweep = this.#going.get(id)
+    if (sweep === undefined) return
     await this.#options.keep(id)
-    this.#onGone(id)
+    this.#onGone(id, sweep)
   }
 
   /** Leaves the remaining blobs to the next start. */
