@@ -51,8 +51,11 @@ export class UnconfirmedChanges {
   confirm(serial: number): void {
     this.#underWay.delete(serial)
     if (this.#inDoubt.size === 0) return
-    for (const earlier of this.#inDoubt.keys()) if (earlier < serial) this.#inDoubt.delete(earlier)
-    this.#oldestDoubtMs = Math.min(Number.POSITIVE_INFINITY, ...this.#inDoubt.values())
+    this.#oldestDoubtMs = Number.POSITIVE_INFINITY
+    for (const [each, startMs] of this.#inDoubt) {
+      if (each < serial) this.#inDoubt.delete(each)
+      else this.#oldestDoubtMs = Math.min(this.#oldestDoubtMs, startMs)
+    }
   }
 
   doubt(serial: number): void {
