@@ -151,9 +151,12 @@ export class DeadBlobs {
     }
     const sweep = ++this.#sweepCount
     const removable = gone.filter(id => {
-      if (isReferenced(id)) marks.onSettled(id)
-      else this.#going.set(id, sweep)
-      return this.#going.has(id)
+      if (isReferenced(id)) {
+        marks.onSettled(id)
+        return false
+      }
+      this.#going.set(id, sweep)
+      return true
     })
     if (removable.length > 0) remove(removable, id => this.#onGone(id, sweep))
   }

@@ -134,12 +134,14 @@ function createMainSet(options: BackendOptions): SetBackend {
   }
   /**
    * An offline drive may hold a change that was never acknowledged, and may become the leader: then the other drives need their shards of
-   * its blobs. So nothing is garbage before a leader has claimed an epoch, nor while a change is in doubt, nor on a drive that lacks records.
+   * its blobs. So nothing is garbage before a leader has claimed an epoch, nor while a change is in doubt, nor on a drive that lacks records. A change
+   * that was under way when the drive came back may have taken a blob from its last record in an earlier opening: `DeadBlobs` knows nothing of it.
    */
   const garbageIn = ({ set }: Running, index: number, blobId?: string): Garbage => {
     const member = memberAt({ set }, index)
     const hasAll = member.state === 'current' && member.hasCaughtUp
-    if (!set.isEpochClaimed || set.hasDoubts || !hasAll) return 'later'
+    const isFinal = !set.hasDoubts && set.outlookOf(member).beforeMs > member.returnedMs
+    if (!set.isEpochClaimed || !isFinal || !hasAll) return 'later'
     return blobId !== undefined && freshBlobs.has(idFromSlot(blobId, member.slot)) ? 'keep' : 'delete'
   }
   return {

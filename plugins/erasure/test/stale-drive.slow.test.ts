@@ -3,7 +3,7 @@ import { cp, rename, rm } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import { type Derive, type Procedure, readWindowMs } from 'svc/plugins/storage/api'
 import { readBlob } from 'svc/plugins/storage/testing'
-import { createSeededRandom } from 'svc/testing'
+import { createSeededRandom, until } from 'svc/testing'
 import t, { type Test } from 'tap'
 import type { Member } from '../member.ts'
 import { tableByte } from '../set-keys.ts'
@@ -212,6 +212,31 @@ for (const failing of ['leader', 'follower']) {
     },
   )
 }
+
+t.test('a drive that comes back keeps the shards of a deletion that is still under way', async t => {
+  const set = await openTestSet(await newFolders(t, 3), { ...options, parityCount: 1 })
+  t.teardown(() => set.stop())
+  await putBlobs(set, 'kept', 1)
+  const leader = set.set.leader() as Member
+  const [back, slow] = set.set.members.filter(each => each !== leader) as [Member, Member]
+  t.equal(set.garbageOn(back.path), 'delete')
+  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+  const { execute } = slow.drive
+  slow.drive.execute = async <Result>(...args: Parameters<typeof execute>): Promise<Result> => {
+    await isReleased
+    return (await execute.apply(slow.drive, args)) as Result
+  }
+  const deleting = set.backend.execute('delete', { name: 'kept0' })
+  await until(async () => (await back.drive.get(keyOf('kept0'))) === undefined)
+  set.set.onLost(back, new Error('it is lost for this test'))
+  await set.repairLoop.bringBack(signal)
+  t.equal(back.state, 'current')
+  // It does not know these shards from this opening, and the two that have the deletion may still be lost.
+  t.equal(set.garbageOn(back.path), 'later')
+  release()
+  await deleting
+  t.equal(set.garbageOn(back.path), 'delete')
+})
 
 t.test('a deletion that no quorum had takes no shard after a start either, as long as no quorum is there', async t => {
   const paths = await newFolders(t, 4)
