@@ -485,7 +485,7 @@ if (withoutBrowser !== false) {
         aliases: ['typed.example.test'],
         origin: { bucket: 'typed' },
       })
-      const { page, flaws } = await browser.open(t, {}, /401|403|412 PUT|503/)
+      const { page, flaws } = await browser.open(t, {}, /400 GET|401|403|412 PUT/)
       const again = page.getByRole('dialog', { name: 'Sign in' })
       const save = page.getByRole('button', { name: 'Save', exact: true })
       /** Saves when the session is over, and signs in again after something was changed by others. */
@@ -522,20 +522,45 @@ if (withoutBrowser !== false) {
 
       // It is saved, and cannot be read: it counts as saved, and what is typed then stays where it can be read again.
       await page.route(`**${distribution}`, route =>
-        route.request().method() === 'GET' ? route.fulfill({ status: 503 }) : route.continue(),
+        route.request().method() === 'GET' ? route.fulfill({ status: 400 }) : route.continue(),
       )
       await note.fill('saved')
       await save.click()
       await page.getByText(`${made.id} is saved`).waitFor()
       await save.waitFor({ state: 'detached' })
       await page.getByRole('button', { name: 'Try again' }).waitFor()
+      // The next change is upon what was saved: nobody else was quicker.
+      await note.fill('saved again')
+      const refused = page.waitForResponse(answer => answer.url().endsWith(distribution) && answer.status() === 400)
+      await save.click()
+      await refused
+      await save.waitFor({ state: 'detached' })
+      t.equal((await admin.call('GET', distribution)).comment, 'saved again')
       await page.unroute(`**${distribution}`)
       await note.fill('saved, and more')
       await page.getByRole('button', { name: 'Try again' }).click()
       await page.getByRole('button', { name: 'Try again' }).waitFor({ state: 'detached' })
       t.equal(await note.inputValue(), 'saved, and more')
       await discard()
-      await eventually('what is stored', async () => (await note.inputValue()) === 'saved')
+      await eventually('what is stored', async () => (await note.inputValue()) === 'saved again')
+
+      // So it is in the policy of a bucket.
+      const statement = { Effect: 'Deny', Principal: '*', Action: 's3:DeleteBucket', Resource: 'arn:aws:s3:::typed' }
+      const ofBucket = (Sid: string) => ({ Version: '2012-10-17', Statement: [{ Sid, ...statement }] })
+      await admin.call('PUT', '/buckets/typed/policy', ofBucket('first'))
+      await page.goto(new URL('/buckets/typed?tab=policy', page.url()).href)
+      await page.locator('.cm-content').getByText('"first"').waitFor()
+      await page.route('**/buckets/typed/policy', route =>
+        route.request().method() === 'GET' ? route.fulfill({ status: 400 }) : route.continue(),
+      )
+      for (const sid of ['second', 'third']) {
+        await retype(page.locator('.cm-content'), JSON.stringify(ofBucket(sid)))
+        await save.click()
+        await save.waitFor({ state: 'detached' })
+        await page.locator('.cm-content').getByText(`"${sid}"`).waitFor()
+        t.match(await admin.call('GET', '/buckets/typed/policy'), ofBucket(sid))
+      }
+      await page.unroute('**/buckets/typed/policy')
 
       // The same in rules of a bucket, where what was typed is given up, and where the right has gone.
       await page.goto(new URL('/buckets/typed?tab=lifecycle', page.url()).href)

@@ -14,8 +14,8 @@ export interface StoredDocumentOptions<Document> {
 
 /**
  * `shown` is what is stored, as it was read last; while one of `forms`, which are for `UnsavedInDocument`, has something unsaved, what was read
- * before that. `reload` reads and shows what is stored now, and resolves with whether it could; `draws` counts how often. For one document: where
- * the key may change, draw anew what calls this.
+ * before that. `reload` reads and shows what is stored now, and resolves with whether it could; given what was just saved, it shows that where
+ * it cannot be read. `draws` counts how often. For one document: where the key may change, draw anew what calls this.
  */
 export function useStoredDocument<Document>({ queryKey, load }: StoredDocumentOptions<Document>) {
   const stored = useQuery({
@@ -25,16 +25,21 @@ export function useStoredDocument<Document>({ queryKey, load }: StoredDocumentOp
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnMount: 'always',
   })
-  const { data, error, isFetchedAfterMount } = stored
+  const { error, isFetchedAfterMount, dataUpdatedAt } = stored
+  // Over what was read before, one's own change would be called somebody else's with the next one.
+  const [unread, setUnread] = useState<{ readonly saved: Document; readonly readAt: number }>()
+  const data = unread?.readAt === dataUpdatedAt ? unread.saved : stored.data
   const [, drawAgain] = useReducer((count: number) => count + 1, 0)
   const [forms] = useState(() => new UnsavedForms(drawAgain))
   // What somebody else has changed and taken back has the ETag of what is shown, and what is typed over it goes all the same.
   const [draws, setDraws] = useState(0)
   const shown = useRef<Document>(undefined)
-  const reload = async () => {
-    const { data, isSuccess } = await stored.refetch()
-    if (!isSuccess) return false
-    shown.current = data
+  const reload = async (saved?: Document) => {
+    const { data, isSuccess, dataUpdatedAt } = await stored.refetch()
+    const present = isSuccess ? data : saved
+    if (present === undefined) return false
+    setUnread(isSuccess ? undefined : { saved: present, readAt: dataUpdatedAt })
+    shown.current = present
     setDraws(count => count + 1)
     return true
   }
@@ -46,9 +51,12 @@ export function useStoredDocument<Document>({ queryKey, load }: StoredDocumentOp
   return { stored, shown: isStale ? shown.current : undefined, failure, forms, draws, reload }
 }
 
+/** Shows what is stored now, or what was just saved where that cannot be read, and resolves with whether it could. */
+export type Reload<Document> = (saved?: Tagged<Document>) => Promise<boolean>
+
 export interface StoredDocumentProps<Document> extends StoredDocumentOptions<Tagged<Document>> {
-  /** Drawn anew for each stored version; `reload` shows what is stored now, and resolves with whether it could be read. */
-  readonly children: (stored: Tagged<Document>, reload: () => Promise<boolean>) => ReactNode
+  /** Drawn anew for each stored version. */
+  readonly children: (stored: Tagged<Document>, reload: Reload<Document>) => ReactNode
 }
 
 export function StoredDocument<Document>(props: StoredDocumentProps<Document>) {

@@ -8,7 +8,7 @@ import { call, type Tagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { useRights } from '../../parts/rights.ts'
-import { StoredDocument } from '../../parts/stored-document.tsx'
+import { type Reload, StoredDocument } from '../../parts/stored-document.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
 import { accessRuleTexts } from '../../texts/access-rules.ts'
 import { texts } from '../../texts/index.ts'
@@ -47,7 +47,7 @@ type Open = { readonly dialog: 'test' | 'add' } | { readonly dialog: 'edit' | 'r
 interface RulesProps {
   readonly bucket: string
   readonly document: RulesDocument
-  readonly onChanged: () => Promise<boolean>
+  readonly onChanged: Reload<RulesDocument>
 }
 
 function Rules({ bucket, document, onChanged }: RulesProps) {
@@ -56,16 +56,16 @@ function Rules({ bucket, document, onChanged }: RulesProps) {
   const [open, setOpen] = useState<Open>()
   const mayManage = useRights(bucket).has('admin:ManageAccessRules')
   const close = () => setOpen(undefined)
-  const changed = async () => {
-    await onChanged()
+  const changed = async (saved?: RulesDocument) => {
+    await onChanged(saved && { document: saved, etag: saved.etag })
     await queryClient.invalidateQueries({ queryKey: ['buckets'] })
     await queryClient.invalidateQueries({ queryKey: ['bucket', bucket] })
   }
   /** The whole list at once, and only if it is still the one that is shown. */
   const save = async (next: readonly Rule[]) => {
-    await call('putAccessRules', { params: { bucket }, body: { rules: [...next] }, ifMatch: etag })
+    const saved = await call('putAccessRules', { params: { bucket }, body: { rules: [...next] }, ifMatch: etag })
     notifications.show({ color: 'teal', message: texts.common.saved })
-    await changed()
+    await changed(saved)
   }
   const check = (next: readonly Rule[]) =>
     call('putAccessRules', { params: { bucket }, query: { dryRun: true }, body: { rules: [...next] }, ifMatch: etag })

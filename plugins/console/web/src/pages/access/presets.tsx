@@ -1,6 +1,6 @@
 import { Button, Group, NativeSelect, Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { formErrorsOf } from '../../api/problem.ts'
@@ -11,7 +11,7 @@ import { Conflict } from '../../parts/conflict.tsx'
 import { Section } from '../../parts/section.tsx'
 import { SentFields } from '../../parts/sent-fields.tsx'
 import { accessRuleTexts } from '../../texts/access-rules.ts'
-import type { Rule } from './access.tsx'
+import type { Rule, RulesDocument } from './access.tsx'
 import { useOpenQuestion } from './open-question.tsx'
 
 const words = accessRuleTexts
@@ -22,7 +22,8 @@ export interface PresetsProps {
   readonly bucket: string
   readonly rules: readonly Rule[]
   readonly etag: string
-  readonly onChanged: () => Promise<void>
+  /** Told what is stored now, where that is known. */
+  readonly onChanged: (saved?: RulesDocument) => Promise<void>
 }
 
 /** These let nobody new in, and take away what others have set. */
@@ -53,6 +54,7 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
   const removed = rules.filter(rule => isOfPreset(rule) || (preset === 'private' && isPublic(rule)))
   const [flaw, setFlaw] = useState<string>()
   const [isClosing, setClosing] = useState(false)
+  const applied = useRef<RulesDocument>(undefined)
   const { ask, question } = useOpenQuestion()
   const apply = (confirm: boolean): Promise<Answer<'setAccessPreset'>> =>
     call('setAccessPreset', {
@@ -66,7 +68,7 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
     })
   const applying = useMutation({
     mutationFn: (isConfirmed: boolean) => apply(isConfirmed),
-    onSuccess: onChanged,
+    onSuccess: saved => onChanged(saved),
     onError: error => setFlaw(patternFlaw(formErrorsOf(error))),
   })
   const { element, unsaid } = useBesideFields(applying.error, errors => setFlaw(errors.prefix))
@@ -92,7 +94,7 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
           choose()
         }}
       >
-        <Conflict error={unsaid} onLoad={onChanged} />
+        <Conflict error={unsaid} onLoad={() => onChanged()} />
         <SentFields isSending={applying.isPending}>
           <Group align="flex-end">
             <NativeSelect
@@ -131,8 +133,10 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
         <ConfirmDeletion
           title={words.presets[preset]}
           action={words.apply}
-          onConfirm={async () => void (await apply(false))}
-          onDone={onChanged}
+          onConfirm={async () => {
+            applied.current = await apply(false)
+          }}
+          onDone={() => onChanged(applied.current)}
           onClose={() => setClosing(false)}
         >
           <Text size="sm">{words.removes(removed.map(({ id }) => id))}</Text>

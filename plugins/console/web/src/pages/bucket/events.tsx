@@ -12,7 +12,7 @@ import { LinkedText } from '../../parts/linked-text.tsx'
 import { MoveButtons } from '../../parts/move-buttons.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { SavedForm } from '../../parts/saved-form.tsx'
-import { StoredDocument } from '../../parts/stored-document.tsx'
+import { type Reload, StoredDocument } from '../../parts/stored-document.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
 
@@ -41,7 +41,7 @@ interface EditorProps {
   readonly bucket: string
   readonly subscriptions: Subscriptions
   readonly etag: string | undefined
-  readonly onChanged: () => Promise<boolean>
+  readonly onChanged: Reload<Answer<'getBucketEvents'>>
 }
 
 function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
@@ -63,18 +63,18 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
   const refusals = new Map((targets.data ?? []).flatMap(target => refusalOf(target, mayChangeTargets) ?? []))
   const saving = useMutation({
     mutationFn: () =>
-      call('putBucketEvents', {
+      callTagged('putBucketEvents', {
         params: { bucket },
         body: form.getValues(),
         ...asRead(etag),
       }),
     onError: error => form.setErrors(ruleErrorsOf(error)),
-    async onSuccess() {
+    async onSuccess(saved) {
       takeAsSaved(form)
       notifications.show({ color: 'teal', message: texts.common.saved })
       // Saving has tried the targets.
       await queryClient.invalidateQueries({ queryKey: ['notify-targets'] })
-      await onChanged()
+      await onChanged(saved)
     },
   })
   const rules = form.values.subscriptions

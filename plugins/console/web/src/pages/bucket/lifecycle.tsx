@@ -3,14 +3,14 @@ import { Accordion, Button, Group, List, Paper, Stack, Text } from '@mantine/cor
 import { notifications } from '@mantine/notifications'
 import { IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
-import { asRead, call, callTagged } from '../../api/client.ts'
+import { lazy, Suspense, useRef, useState } from 'react'
+import { asRead, callTagged, type Tagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
 import { type AskedFirst, useAskFirst } from '../../parts/ask-first.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { useRights } from '../../parts/rights.ts'
-import { StoredDocument } from '../../parts/stored-document.tsx'
+import { type Reload, StoredDocument } from '../../parts/stored-document.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { lifecycleTexts } from '../../texts/lifecycle.ts'
@@ -52,9 +52,10 @@ interface RulesProps {
   readonly bucket: string
   readonly rules: LifecycleRules
   readonly etag: string | undefined
-  readonly onChanged: () => Promise<boolean>
+  readonly onChanged: Reload<Document>
 }
 
+type Document = Answer<'getBucketLifecycle'>
 type Open = { readonly dialog: 'add' } | { readonly dialog: 'edit' | 'remove'; readonly index: number }
 
 function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
@@ -67,12 +68,14 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
   const queryClient = useQueryClient()
   const { data: about } = useQuery(bucketQuery(bucket))
   const { ask, question } = useAskFirst()
+  const saved = useRef<Tagged<Document>>(undefined)
+  const changed = () => onChanged(saved.current)
   /** All rules at once, and only if they are still those that are shown. */
   const save = async (next: LifecycleRules): Promise<'declined' | undefined> => {
     const deleting = deletingRules(next, rules)
     const request = { params: { bucket }, body: { rules: next }, ...asRead(etag) }
     const put = (given: typeof request & { readonly query?: { readonly dryRun: true } }) =>
-      call('putBucketLifecycle', given).catch(error => {
+      callTagged('putBucketLifecycle', given).catch(error => {
         throw withRuleNames(error, next, rules)
       })
     if (deleting.length > 0) {
@@ -83,7 +86,7 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
       const { versioning } = await about.catch(() => unknown)
       if (!(await ask(deletionQuestion(deleting, versioning)))) return 'declined'
     }
-    await put(request)
+    saved.current = await put(request)
     notifications.show({ color: 'teal', message: texts.common.saved })
     return undefined
   }
@@ -124,7 +127,7 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
                   rules={rules}
                   onSave={save}
                   onTyped={setTyped}
-                  onChanged={onChanged}
+                  onChanged={changed}
                 />
               </Suspense>
             </Accordion.Panel>
@@ -136,7 +139,7 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
           bucket={bucket}
           place={rules.length}
           onSave={rule => save([...rules, rule])}
-          onChanged={onChanged}
+          onChanged={changed}
           onClose={close}
         />
       )}
@@ -146,7 +149,7 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
           rule={rules[open.index]!}
           place={open.index}
           onSave={rule => save(rules.with(open.index, rule))}
-          onChanged={onChanged}
+          onChanged={changed}
           onClose={close}
         />
       )}
@@ -155,7 +158,7 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
           title={words.removeTitle(rules[open.index]!.id ?? '')}
           action={texts.common.remove}
           onConfirm={() => save(rules.toSpliced(open.index, 1))}
-          onDone={onChanged}
+          onDone={changed}
           onClose={close}
         >
           <Text size="sm">{words.removeText}</Text>

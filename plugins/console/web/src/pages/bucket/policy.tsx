@@ -14,7 +14,7 @@ import { SaveBar } from '../../parts/save-bar.tsx'
 import { Section } from '../../parts/section.tsx'
 import { SentFields } from '../../parts/sent-fields.tsx'
 import { Simulator } from '../../parts/simulator.tsx'
-import { StoredDocument } from '../../parts/stored-document.tsx'
+import { type Reload, StoredDocument } from '../../parts/stored-document.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import { effectOfOpening, useOpenQuestion } from '../access/open-question.tsx'
@@ -89,7 +89,7 @@ interface EditorProps {
   readonly etag: string | undefined
   /** Told whether something is typed that is not saved. */
   readonly onTyped: (isTyped: boolean) => void
-  readonly onChanged: () => Promise<boolean>
+  readonly onChanged: Reload<object | undefined>
 }
 
 function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
@@ -108,11 +108,11 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
   const isExample = document === undefined && text === initial
   const [isRemoving, setRemoving] = useState(false)
   const saving = useMutation({
-    mutationFn: (checked: string) => call('putBucketPolicy', { params, body: JSON.parse(checked), ...given }),
-    async onSuccess(_, checked) {
+    mutationFn: (checked: string) => callTagged('putBucketPolicy', { params, body: JSON.parse(checked), ...given }),
+    async onSuccess(stored, checked) {
       notifications.show({ color: 'teal', message: texts.common.saved })
       await queryClient.invalidateQueries({ queryKey: ['bucket-access', bucket] })
-      await onChanged()
+      await onChanged(stored)
       setSaved(checked)
     },
   })
@@ -179,7 +179,7 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
           onConfirm={async () => {
             await call('deleteBucketPolicy', { params, ...given })
             await queryClient.invalidateQueries({ queryKey: ['bucket-access', bucket] })
-            await onChanged()
+            await onChanged({ document: undefined, etag: undefined })
           }}
           onClose={() => setRemoving(false)}
         >

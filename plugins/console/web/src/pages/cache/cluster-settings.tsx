@@ -1,10 +1,10 @@
 import { Checkbox, Fieldset, SimpleGrid, Text, TextInput, Title } from '@mantine/core'
-import { asRead, call, callTagged } from '../../api/client.ts'
+import { asRead, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useForm } from '../../parts/form.ts'
 import { PasswordInput } from '../../parts/password-input.tsx'
 import { SavedForm, useSaving } from '../../parts/saved-form.tsx'
-import { StoredDocument } from '../../parts/stored-document.tsx'
+import { type Reload, StoredDocument } from '../../parts/stored-document.tsx'
 import { cacheTexts } from '../../texts/cache.ts'
 import { relatedFields } from './fields.ts'
 import { LevelFields, levelDraftOf, levelOf } from './level-fields.tsx'
@@ -24,7 +24,7 @@ export function ClusterSettings() {
 interface EditorProps {
   readonly stored: Document
   readonly etag: string | undefined
-  readonly reload: () => Promise<boolean>
+  readonly reload: Reload<Document>
 }
 
 function Editor({ stored, etag, reload }: EditorProps) {
@@ -41,7 +41,7 @@ function Editor({ stored, etag, reload }: EditorProps) {
     save: () => {
       const { cache, nodeHeader, debug } = form.getValues()
       const body = { cache: levelOf(cache), nodeHeader, debug: debugOf(debug) }
-      return call('putCacheSettings', { body, ...asRead(etag) })
+      return callTagged('putCacheSettings', { body, ...asRead(etag) })
     },
     message: words.saved,
     stale: [['cache-policy-check']],

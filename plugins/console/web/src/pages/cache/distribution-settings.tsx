@@ -1,12 +1,12 @@
 /** The cache of one distribution: its own level, those of its domains and behaviours, and the caches in front of it. */
 import { NativeSelect, SimpleGrid, Stack, Text, Title } from '@mantine/core'
-import { asRead, call, callTagged } from '../../api/client.ts'
+import { asRead, callTagged } from '../../api/client.ts'
 import { errorWithin } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { useForm } from '../../parts/form.ts'
 import { sameKey } from '../../parts/same-key.ts'
 import { SavedForm, useSaving } from '../../parts/saved-form.tsx'
-import { StoredDocument } from '../../parts/stored-document.tsx'
+import { type Reload, StoredDocument } from '../../parts/stored-document.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { cacheTexts } from '../../texts/cache.ts'
@@ -41,7 +41,7 @@ interface EditorProps {
   readonly mode: string | undefined
   readonly stored: DistributionCache
   readonly etag: string | undefined
-  readonly reload: () => Promise<boolean>
+  readonly reload: Reload<DistributionCache>
 }
 
 export type DistributionForm = ReturnType<typeof useForm<DistributionDraft>>
@@ -55,7 +55,7 @@ function Editor({ id, mode, stored, etag, reload }: EditorProps) {
     form,
     save: () => {
       const body = documentOf(form.getValues())
-      return call('putDistributionCache', { params: { id }, body, ...asRead(etag) })
+      return callTagged('putDistributionCache', { params: { id }, body, ...asRead(etag) })
     },
     message: words.saved,
     stale: [

@@ -96,7 +96,7 @@ function StoredDistribution({ id }: { id: string }) {
         onTab={choose}
         onSaved={async saved => {
           setWarnings(saved?.warnings ?? [])
-          return reload()
+          return reload(saved)
         }}
         onRotated={made => {
           showSecret(onKept => (
