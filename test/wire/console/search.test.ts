@@ -55,6 +55,24 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('search opens from the editor of JSON, too, and nothing is deleted there', async t => {
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*policy/)
+    // On a Mac the key deletes the rest of the line in an editor.
+    await page.addInitScript(() => Object.defineProperty(navigator, 'platform', { get: () => 'MacIntel' }))
+    await signIn(page, '/buckets/photos?tab=policy')
+    const editor = page.locator('.cm-content')
+    const text = await editor.innerText()
+    await editor.click()
+    await page.keyboard.press('Home')
+    await page.keyboard.press('Control+K')
+    await page.locator('input[aria-label="Search"]:focus').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    t.equal(await editor.innerText(), text)
+    await page.locator('.cm-content:focus').waitFor()
+    t.same(flaws, [])
+  })
+
   t.test(
     'search finds pages and commands by what people call them, and no tab of a bucket that is not there',
     async t => {

@@ -2,7 +2,8 @@
 import { Modal } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
-import { Suspense, useEffect, useState } from 'react'
+import { Suspense, useEffect, useRef, useState } from 'react'
+import { focused } from '../parts/focus-back.ts'
 import { Tool } from '../parts/tool.tsx'
 import { texts } from '../texts/index.ts'
 import { lazyPage } from './lazy-page.ts'
@@ -20,7 +21,9 @@ export function Search({ commands }: { commands: readonly Command[] }) {
   const [isOpen, setOpen] = useState(false)
   const [hasLeft, setLeft] = useState(false)
   const [text, setText] = useState('')
+  const before = useRef<HTMLElement>(undefined)
   const open = () => {
+    if (!isOpen) before.current = focused()
     setText('')
     setLeft(false)
     setOpen(true)
@@ -29,18 +32,21 @@ export function Search({ commands }: { commands: readonly Command[] }) {
     setLeft(hasLed)
     setOpen(false)
   }
-  // Whoever was led to a page goes on there.
+  // Whoever was led to a page goes on there, all others where they were: the field has taken the focus before the dialog could see that.
   useEffect(() => {
-    if (hasLeft) document.getElementById('content')?.focus({ preventScroll: true })
-  }, [hasLeft])
-  useHotkeys([['mod+K', open]], [])
+    if (isOpen) return
+    const next = hasLeft ? document.getElementById('content') : before.current
+    next?.focus({ preventScroll: true })
+  }, [isOpen, hasLeft])
+  // In every field, and in the editor of JSON, too.
+  useHotkeys([['mod+K', open]], [], true)
   return (
     <>
       <Tool label={texts.search.open} icon={IconSearch} onClick={open} />
       <Modal
         opened={isOpen}
         onClose={() => setOpen(false)}
-        returnFocus={!hasLeft}
+        returnFocus={false}
         withCloseButton={false}
         padding="xs"
         title={undefined}

@@ -41,6 +41,9 @@ const highlighting = syntaxHighlighting(
   ]),
 )
 
+const isSearchKey = ({ key, ctrlKey, altKey, shiftKey }: KeyboardEvent): boolean =>
+  key.toLowerCase() === 'k' && ctrlKey && !altKey && !shiftKey
+
 const none: readonly Finding[] = []
 
 export function JsonEditor(props: JsonEditorProps) {
@@ -65,6 +68,8 @@ export function JsonEditor(props: JsonEditorProps) {
       },
     ]
     extensions.current = [
+      // It opens the search; on a Mac the editor would delete the rest of the line besides.
+      EditorView.domEventHandlers({ keydown: isSearchKey }),
       basicSetup,
       json(),
       EditorState.languageData.of(() => languageData),
