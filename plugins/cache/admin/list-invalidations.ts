@@ -20,11 +20,16 @@ export default defineAdminOperation({
     state: Type.Optional(Type.Enum(['in-progress', 'completed', 'failed'])),
     ...pageParameters,
   }),
-  response: pageOf(Invalidation),
+  response: Type.Object({
+    ...pageOf(Invalidation).properties,
+    isPartial: Type.Boolean({
+      description: 'The caller is denied the bucket of a distribution: what may have hit it is left out.',
+    }),
+  }),
   uses: ['cacheAdmin'],
   async handle(request, { cacheAdmin }) {
     const { distribution, state, cursor, limit } = request.query
-    const { showsPurge } = await visibleDistributions(request, cacheAdmin)
+    const { showsPurge, showsAll } = await visibleDistributions(request, cacheAdmin)
     const isOf = distribution === undefined ? () => true : await purgesOf(distribution, cacheAdmin)
     const after = Number(decodeCursor(cursor))
     const { items, next } = await cacheAdmin.purges.list({
@@ -35,6 +40,7 @@ export default defineAdminOperation({
     return {
       items: items.map(describeInvalidation),
       nextCursor: encodeCursor(next === undefined ? undefined : String(next)),
+      isPartial: !showsAll,
     }
   },
 })

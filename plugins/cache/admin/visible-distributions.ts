@@ -7,6 +7,8 @@ import { watch } from './schemas.ts'
 export interface VisibleDistributions {
   /** A deleted distribution is shown to callers who may watch all that exist. */
   shows(distribution: string): boolean
+  /** All that exist. */
+  readonly showsAll: boolean
   /** The same rule as for the request: a purge of all distributions needs the right on the bucket of each that it may hit. */
   showsPurge(facts: PurgeFacts): boolean
 }
@@ -27,6 +29,7 @@ export async function visibleDistributions(
   const shows = (id: string): boolean => isShown.get(id) ?? showsAll
   return {
     shows,
+    showsAll,
     showsPurge: ({ request: purge }) =>
       purge.distribution === undefined
         ? all.every(one => shows(one.id) || !mayHit(one, purge))

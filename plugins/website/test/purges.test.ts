@@ -212,6 +212,7 @@ t.test('purges', async t => {
     const ids = json.items.map(({ id }: { id: string }) => id)
     for (const id of made.readable) t.ok(ids.includes(id))
     for (const id of made.denied) t.notOk(ids.includes(id))
+    t.equal(json.isPartial, true)
     const status = async (id: string) => (await reader({ path: `/api/v1/cache/invalidations/${id}` })).status
     t.same(await Promise.all(made.readable.map(status)), [200, 200, 200, 200])
     t.same(await Promise.all(made.denied.map(status)), [403, 403])
@@ -225,6 +226,7 @@ t.test('purges', async t => {
   await t.test('invalidations are listed, the newest first', async t => {
     const { json } = await server.signed({ path: '/api/v1/cache/invalidations?limit=2' })
     t.equal(json.items.length, 2)
+    t.equal(json.isPartial, false)
     t.match(json.items[0].request, { soft: true, distribution: 'site', actor: 'admin' })
     const { json: next } = await server.signed({
       path: `/api/v1/cache/invalidations?limit=2&cursor=${json.nextCursor}`,

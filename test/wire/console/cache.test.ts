@@ -383,7 +383,16 @@ if (withoutBrowser !== false) {
 
   t.test('who may only purge sees what purging needs, and no page that refuses', async t => {
     await admin.putPolicy('purge-only', { Effect: 'Allow', Action: 'admin:InvalidateCache', Resource: '*' })
-    const { accessKeyId, secretAccessKey } = await admin.createUser('deploy', { policyNames: ['purge-only'] })
+    await admin.call('POST', '/buckets', { name: 'hidden' })
+    await admin.call('POST', '/distributions', {
+      id: 'hidden',
+      aliases: ['h.example.test'],
+      origin: { bucket: 'hidden' },
+    })
+    const ofHidden = { Action: 'admin:InvalidateCache', Resource: 'arn:aws:s3:::hidden' }
+    await admin.putPolicy('not-of-hidden', { Effect: 'Deny', ...ofHidden })
+    const policyNames = ['purge-only', 'not-of-hidden']
+    const { accessKeyId, secretAccessKey } = await admin.createUser('deploy', { policyNames })
     const { page, flaws } = await browser.open(t)
     await signIn(page, '/', accessKeyId, secretAccessKey)
     await page.getByRole('link', { name: 'Cache' }).click()
@@ -398,6 +407,8 @@ if (withoutBrowser !== false) {
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Purge', exact: true }).click()
     await page.getByRole('row', { name: /tag news.* www/ }).waitFor()
+    // What may have hit others is not listed.
+    await page.getByText(/^Not listed: purges that may have hit distributions/).waitFor()
     await page.goto(`${console}/cache?tab=settings`)
     await page.getByText('You may not see this tab. It needs admin:ManageCache.').waitFor()
     await page.goto(`${console}/trace`)

@@ -1,6 +1,7 @@
 /** The purges of the last day, with what each node has done of those that are under way. */
 import { Stack, Text } from '@mantine/core'
 import { useQueries } from '@tanstack/react-query'
+import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
@@ -21,27 +22,37 @@ type Invalidation = Answer<'listInvalidations'>['items'][number]
 
 export function Invalidations({ distribution }: { distribution?: string }) {
   const queryKey = ['invalidations', distribution ?? '']
+  const [isPartial, setPartial] = useState(false)
   return (
     <ListPage
       title={words.invalidations}
       isPart
       head={items => (
-        <NotTaken
-          distributions={distribution === undefined ? distributionsOf(items) : [distribution]}
-          isOfOne={distribution !== undefined}
-        />
+        <>
+          {isPartial && (
+            <Text size="sm" c="dimmed">
+              {words.isPartial}
+            </Text>
+          )}
+          <NotTaken
+            distributions={distribution === undefined ? distributionsOf(items) : [distribution]}
+            isOfOne={distribution !== undefined}
+          />
+        </>
       )}
       queryKey={queryKey}
-      load={({ cursor, signal }) =>
-        call('listInvalidations', {
+      load={async ({ cursor, signal }) => {
+        const page = await call('listInvalidations', {
           query: { cursor, limit: shownMax, ...(distribution !== undefined && { distribution }) },
           signal,
         })
-      }
+        setPartial(page.isPartial)
+        return page
+      }}
       refetchInterval={items => (isAnyRunning(items) ? 500 : 5000)}
       columns={columns}
       idOf={({ id }) => id}
-      none={words.none}
+      none={isPartial ? words.noneSeen : words.none}
     />
   )
 }

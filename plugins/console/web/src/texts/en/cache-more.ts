@@ -81,6 +81,9 @@ export const cachePurge = {
   here: 'this server',
   invalidations: 'Purges of the last day',
   none: 'Nothing was purged in the last 24 hours.',
+  noneSeen: 'Nothing that you may see was purged in the last 24 hours.',
+  isPartial:
+    'Not listed: purges that may have hit distributions whose cache you may not see, such as those of everything.',
   selected: 'What',
   by: 'By',
   at: 'When',
