@@ -6,6 +6,7 @@ import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import { texts } from '../texts/index.ts'
 import { steps, topOf } from './chart-scale.ts'
+import { beganAt, firstDrawn } from './chart-start.ts'
 import { formatClock, formatDate } from './format.ts'
 import type { Line } from './line.ts'
 
@@ -14,8 +15,6 @@ const words = texts.chart
 const colours = ['#0c8599', '#e8590c', '#7048e8', '#2f9e44']
 const height = 140
 const dotsMax = 10
-/** Of a server that has just started no whole hour is drawn. */
-const leastSeconds = 600
 
 /** Pixels: of the times below, above the chart, and between two lines of the grid at least. */
 const [timesHeight, roomAbove, lineSpace] = [28, 8, 30]
@@ -30,11 +29,11 @@ export interface ChartProps {
   readonly lines: readonly Line[]
   readonly format: (value: number) => string
   readonly step?: 'binary' | 'whole' | undefined
-  /** Says since when there are measurements, where that is less than the time that was chosen. */
-  readonly hasStart?: boolean
+  /** Seconds since 1970: when measuring began. It is said where that is later than the begin of the time that was chosen. */
+  readonly since?: number | undefined
 }
 
-export function Chart({ label, lines, format, step, hasStart = false }: ChartProps) {
+export function Chart({ label, lines, format, step, since }: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const { ref, width } = useElementSize()
   const scheme = useComputedColorScheme('light')
@@ -82,7 +81,7 @@ export function Chart({ label, lines, format, step, hasStart = false }: ChartPro
           })),
         ],
       },
-      dataOf(lines),
+      dataOf(lines, since),
       place.current,
     )
     // Where nobody points at a time the legend has the last values. The library clears it when it has drawn, and when the pointer leaves.
@@ -102,8 +101,8 @@ export function Chart({ label, lines, format, step, hasStart = false }: ChartPro
       clearTimeout(timer)
       plot.destroy()
     }
-  }, [lines, format, step, width, scheme])
-  const began = hasStart ? beganAt(lines) : undefined
+  }, [lines, format, step, since, width, scheme])
+  const began = beganAt(lines, since)
   const highest = lines.filter(line => !isHighestLast(line)).flatMap(line => highestOf(line, format))
   return (
     // Until it is drawn anew a chart is as wide as the window was before: that must not widen the page.
@@ -153,22 +152,16 @@ function summaryOf(line: Line, format: Format): string {
 }
 
 /** The lines come from the same server clock: most of their times are the same. */
-function dataOf(lines: readonly Line[]): uPlot.AlignedData {
+function dataOf(lines: readonly Line[], since: number | undefined): uPlot.AlignedData {
   const tables = lines.map(({ points }) => [
     points.map(([time]) => time),
     points.map(([, value]) => value),
   ]) as unknown as uPlot.AlignedData[]
   const [times, ...values] = tables.length === 1 ? tables[0]! : uPlot.join(tables)
-  // What was before the first measurement is left out.
-  const first = Array.from(times).findIndex(
-    (time, index) => values.some(each => each[index] != null) || time >= times.at(-1)! - leastSeconds,
+  const first = firstDrawn(
+    Array.from(times),
+    values.map(each => Array.from(each!)),
+    since,
   )
   return [times, ...values].map(each => Array.from(each!).slice(first)) as uPlot.AlignedData
-}
-
-/** When the first measurement was, where that is later than what is asked for. */
-function beganAt(lines: readonly Line[]): number | undefined {
-  const asked = Math.min(...lines.map(({ points }) => points[0]?.[0] ?? Number.POSITIVE_INFINITY))
-  const first = Math.min(...lines.map(line => measuredOf(line)[0]?.time ?? Number.POSITIVE_INFINITY))
-  return Number.isFinite(first) && first > asked ? first : undefined
 }

@@ -86,9 +86,13 @@ function FamilyChart({ family }: { family: Family }) {
     queryKey: ['metric', name, span, fn, by],
     refetchInterval,
     queryFn: async ({ signal }) => {
-      const { series } = await call('queryMetrics', { query: { name, fn, agg: 'sum', by, start: span }, signal })
+      const { series, bufferStart } = await call('queryMetrics', {
+        query: { name, fn, agg: 'sum', by, start: span },
+        signal,
+      })
       return {
         count: series.length,
+        ...(bufferStart !== null && { since: Date.parse(bufferStart) / 1000 }),
         lines: series.slice(0, linesMax).map(
           ({ labels, points }): Line => ({
             label: words.line(Object.values(labels).join(' ')),
@@ -136,7 +140,7 @@ function FamilyChart({ family }: { family: Family }) {
             label={words.chart(name)}
             lines={data.lines}
             format={format}
-            hasStart
+            since={data.since}
             step={family.unit === 'bytes' && isMeasured(family, fn) ? 'binary' : undefined}
           />
           {data.count > linesMax && (

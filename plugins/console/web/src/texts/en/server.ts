@@ -106,7 +106,7 @@ export const metrics = {
   by: 'A line for each',
   byNothing: 'all together',
   chart: (name: string) => `A chart of ${name}`,
-  none: 'Nothing was measured in this time.',
+  none: 'There is no value of it in this time.',
   noneYet:
     'No request was counted in this time. What this console does is not counted by it: send a request with an S3 client, for example `aws s3 ls`.',
   rest: (count: number) => `The first ${count} lines are drawn. There are more.`,
@@ -130,9 +130,9 @@ export const metrics = {
 }
 
 export const chart = {
-  began: (date: string) => `Nothing was measured in this time before ${date}.`,
+  began: (date: string) => `There are measurements only since ${date}.`,
   highest: (peaks: string) => `Highest: ${peaks}`,
   peak: (line: string, value: string, time: string) => `${line} ${value} at ${time}`,
   now: (line: string, value: string) => `${line}: ${value} now`,
-  nothing: (line: string) => `${line}: nothing measured`,
+  nothing: (line: string) => `${line}: no value`,
 }
