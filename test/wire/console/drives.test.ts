@@ -77,6 +77,8 @@ if (withoutBrowser !== false) {
     await guide.getByText(`${shared} Wait until this one is rebuilt before you replace the next.`).waitFor()
     await guide.getByText('Objects of the class REDUCED_REDUNDANCY bear the loss of none.').waitFor()
     await guide.getByText('Make an empty folder at the same path').waitFor()
+    // Its folder is gone.
+    await guide.getByText(`test ! -e ${lost!.path} || mv`).waitFor()
     await guide.getByText(/^Still missing: shards of 1 version or part/).waitFor()
     t.same(await accessibilityFlaws(page), [])
 

@@ -6,6 +6,7 @@ import { replacingTexts as words } from '../../texts/replacing.ts'
 import type { Drive, ServerInfo } from '../overview/queries.ts'
 import { isDamaged, spareText } from './may-fail.ts'
 import { progressOf, type SetRedundancy, Whole } from './rebuild.tsx'
+import { diskCommands, folderCommands } from './replace-commands.ts'
 
 const { steps } = words
 
@@ -68,9 +69,7 @@ export function ReplaceGuide({ drive, pool, redundancy, isShared, areFolders, on
           <Step title={areFolders ? steps.prepareFolder : steps.prepare}>
             {areFolders ? steps.prepareFolderText : steps.prepareText}
             <Code block mt={4} tabIndex={0} aria-label={words.command}>
-              {areFolders
-                ? `mv ${path} ${path}.old\nmkdir ${path}\nchown USER: ${path}`
-                : `umount -l ${path}\nmkfs.xfs /dev/DISK\nmount /dev/DISK ${path}\nchown USER: ${path}`}
+              {areFolders ? folderCommands(path, state === 'online') : diskCommands(path)}
             </Code>
             {!areFolders && (
               <Text size="sm" mt={4}>
