@@ -44,7 +44,7 @@ export default defineAdminOperation({
         }),
       )
     }
-    // Those that the bucket has told until now may be away for a while: their events wait, and other rules can be changed.
+    // Those that the bucket has told until now may be offline for a while: their events wait, and other rules can be changed.
     const told = new Set(current.map(({ arn }) => arn))
     const added = rules.filter(({ arn }) => !told.has(arn))
     const unreachable = await findUnreachable(bucketNotifications, added, { bucket, requestId, clock })

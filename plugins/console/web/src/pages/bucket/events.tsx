@@ -15,6 +15,7 @@ import { SavedForm } from '../../parts/saved-form.tsx'
 import { type Reload, StoredDocument } from '../../parts/stored-document.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
+import { wordOf } from '../events/target-word.ts'
 
 const words = texts.events
 
@@ -58,9 +59,14 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
     retry: false,
   })
   const arns = (targets.data ?? []).map(({ arn }) => arn)
-  const nameOf = (arn: string) => targets.data?.find(target => target.arn === arn)?.id ?? arn
-  /** Why the server would refuse a rule for a target: no words for one that it takes. */
-  const refusals = new Map((targets.data ?? []).flatMap(target => refusalOf(target, mayChangeTargets) ?? []))
+  const known = new Map(
+    (targets.data ?? []).map(target => [target.arn, { ...target, refusal: refusalOf(target, mayChangeTargets) }]),
+  )
+  const labelOf = (arn: string) => {
+    const target = known.get(arn)
+    if (target === undefined) return arn
+    return target.refusal === undefined ? target.id : words.inState(target.id, wordOf(target).text)
+  }
   const saving = useMutation({
     mutationFn: () =>
       callTagged('putBucketEvents', {
@@ -81,7 +87,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
   const add = () =>
     form.insertListItem('subscriptions', {
       id: '',
-      arn: arns.find(arn => !refusals.has(arn)) ?? arns[0] ?? '',
+      arn: arns.find(arn => known.get(arn)?.refusal === undefined) ?? arns[0] ?? '',
       events: [commonEvents[0]!],
       prefix: '',
       suffix: '',
@@ -102,11 +108,8 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
               <SimpleGrid cols={{ base: 1, sm: 2 }}>
                 <NativeSelect
                   label={words.ruleTarget}
-                  data={[...new Set([arn, ...arns])].map(value => ({
-                    value,
-                    label: refusals.get(value)?.label(nameOf(value)) ?? nameOf(value),
-                  }))}
-                  {...(refusals.has(arn) && { description: <LinkedText text={refusals.get(arn)?.hint ?? ''} /> })}
+                  data={[...new Set([arn, ...arns])].map(value => ({ value, label: labelOf(value) }))}
+                  description={known.get(arn)?.refusal && <LinkedText text={known.get(arn)?.refusal ?? ''} />}
                   {...form.getInputProps(`subscriptions.${index}.arn`)}
                 />
                 <TagsInput
@@ -155,19 +158,9 @@ const ruleErrorsOf = (error: unknown): Record<string, string> =>
     ]),
   )
 
-interface Refusal {
-  readonly label: (target: string) => string
-  readonly hint: string
-}
-
-function refusalOf(
-  { arn, enabled, online }: Target,
-  mayChangeTargets: boolean,
-): [readonly [string, Refusal]] | undefined {
-  if (!enabled) {
-    const hint = mayChangeTargets ? words.notEnabledHint : words.notEnabledForOthers
-    return [[arn, { label: words.notEnabled, hint }]]
-  }
-  if (!online) return [[arn, { label: words.away, hint: mayChangeTargets ? words.awayHint : words.awayForOthers }]]
+/** Why a rule for it would be refused, in words; undefined for one that is taken. */
+function refusalOf({ enabled, online }: Target, mayChangeTargets: boolean): string | undefined {
+  if (!enabled) return mayChangeTargets ? words.notEnabledHint : words.notEnabledForOthers
+  if (!online) return mayChangeTargets ? words.offlineHint : words.offlineForOthers
   return undefined
 }

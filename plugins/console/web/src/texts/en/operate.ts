@@ -177,15 +177,14 @@ export const events = {
     'Its settings go, and are not kept. Events that wait for it stay in its queue, which is then listed below. A target that a rule of a bucket names cannot be removed.',
   testedDisabled: (id: string) =>
     `A test event has reached ${id}. But the target is not enabled: no other event is sent to it.`,
-  notEnabled: (arn: string) => `${arn} (not enabled)`,
+  inState: (target: string, state: string) => `${target} (${state})`,
   notEnabledHint: 'It is not enabled: the server refuses rules for it. Enable it on the page “Event targets”.',
   notEnabledForOthers:
     'It is not enabled: the server refuses rules for it. Ask somebody who may change the settings of this server to enable it.',
-  away: (arn: string) => `${arn} (last delivery failed)`,
-  awayHint:
-    'Its last delivery failed: the server takes new rules for it only while it answers. See why on the page “Event targets”, and test it there.',
-  awayForOthers:
-    'Its last delivery failed: the server takes new rules for it only while it answers. Ask somebody who may change the settings of this server to look at it.',
+  offlineHint:
+    'The server takes new rules for it only while it answers. See why it does not on the page “Event targets”, and test it there.',
+  offlineForOthers:
+    'The server takes new rules for it only while it answers. Ask somebody who may change the settings of this server to look at it.',
   testedInVain: (id: string, why: string) => `A test event has reached ${id}, and nobody gets it. ${why}`,
   tested: (id: string) => `A test event has reached ${id}.`,
   testFailed: (id: string) => `The test event has not reached ${id}`,
@@ -236,7 +235,7 @@ export const events = {
 
 export const auditTargets = {
   title: 'Audit targets',
-  hint: 'Each request is recorded, and the records are sent here, too. While a target is away they wait; when its queue is full, new ones are dropped. Those that it refuses for good are given up.',
+  hint: 'Each request is recorded, and the records are sent here, too. While a target is offline they wait; when its queue is full, new ones are dropped. Those that it refuses for good are given up.',
   settings: 'Set up in the settings',
   dropped: 'Dropped',
   isOffline: (id: string, error: string, isWaitedFor: boolean) =>

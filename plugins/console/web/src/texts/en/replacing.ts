@@ -50,7 +50,7 @@ export const replacing = {
   works:
     'This drive works. Replace it while you can still choose when: until the new one is rebuilt the set has less redundancy.',
   worksOthersFailed: (count: number) =>
-    `This drive works, and ${count === 1 ? 'another one of its set is' : `${count} others of its set are`} offline: replace ${count === 1 ? 'that one' : 'those'} first. With one drive more away the set may take no writes, or lose what it has.`,
+    `This drive works, and ${count === 1 ? 'another one of its set is' : `${count} others of its set are`} offline: replace ${count === 1 ? 'that one' : 'those'} first. With one more drive offline the set may take no writes, or lose what it has.`,
   steps: {
     find: 'Find the disk',
     findText: (path: string, error: string) =>
