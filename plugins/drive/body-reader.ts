@@ -1,6 +1,6 @@
 /**
- * Reads bodies from the journal: verified on each read from disk, then cached by location. A location never gets other bytes, so
- * the cache needs no invalidation. Segments are read through the page cache, which serves as a larger second cache. One per
+ * Reads bodies from the journal: verified on each read from disk, then cached by location, as those that were written lately are
+ * (`WrittenBodies`). A location never gets other bytes, so the cache needs no invalidation. Segments are read through the page cache, which serves as a larger second cache. One per
  * thread.
  */
 import { crc32 } from '@node-rs/crc32'
@@ -8,13 +8,15 @@ import { LRUCache } from 'lru-cache'
 import type { MaybePromise } from 'svc/kernel'
 import type { BodyRef } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
-import { asBuffer } from './bytes.ts'
 import type { Disk, DiskFile } from './disk.ts'
+import { WrittenBodies } from './written-bodies.ts'
 
 const openSegmentsMax = 64
 /** Memory per entry in addition to its bytes. */
 const entryOverheadBytes = 200
 const offsetSpan = 2 ** 32
+/** The part of the cache that is for bodies that nobody has read yet. */
+const writtenShare = 1 / 4
 
 interface OpenSegment {
   readonly file: Promise<DiskFile>
@@ -25,7 +27,9 @@ interface OpenSegment {
 export class BodyReader {
   readonly #disk: Disk
   readonly #pathOf: (segment: number) => string
+  /** Bodies that were read. */
   readonly #cache: LRUCache<number, Buffer>
+  readonly #written: WrittenBodies
   readonly #open = new Map<number, OpenSegment>()
   hits = 0
   misses = 0
@@ -33,28 +37,38 @@ export class BodyReader {
   constructor(disk: Disk, pathOf: (segment: number) => string, cacheBytesMax: number) {
     this.#disk = disk
     this.#pathOf = pathOf
+    const writtenBytesMax = Math.floor(cacheBytesMax * writtenShare)
+    this.#written = new WrittenBodies(writtenBytesMax)
     this.#cache = new LRUCache({
-      maxSize: Math.max(1, cacheBytesMax),
+      maxSize: Math.max(1, cacheBytesMax - writtenBytesMax),
       sizeCalculation: bytes => bytes.length + entryOverheadBytes,
     })
   }
 
   get cachedBytes(): number {
-    return this.#cache.calculatedSize
+    return this.#cache.calculatedSize + this.#written.bytes
   }
 
-  /** Caches a body that has just become durable. The bytes must not change any more. */
+  /** Caches a copy of a body that has just become durable. */
   remember(segment: number, offset: number, bytes: Uint8Array): void {
-    this.#cache.set(segment * offsetSpan + offset, withOwnMemory(bytes))
+    this.#written.add(segment * offsetSpan + offset, bytes)
   }
 
   read(ref: BodyRef): MaybePromise<Buffer> {
-    const cached = this.#cache.get(ref.segment * offsetSpan + ref.offset)
+    const location = ref.segment * offsetSpan + ref.offset
+    const cached = this.#cache.get(location) ?? this.#firstRead(location)
     if (cached !== undefined && cached.length === ref.size) {
       this.hits++
       return cached
     }
     return this.#readFromDisk(ref)
+  }
+
+  /** What is read for the first time after it was written is read again, perhaps. */
+  #firstRead(location: number): Buffer | undefined {
+    const body = this.#written.take(location)
+    if (body !== undefined) this.#cache.set(location, body)
+    return body
   }
 
   async #readFromDisk(ref: BodyRef): Promise<Buffer> {
@@ -115,15 +129,8 @@ export class BodyReader {
   async close(): Promise<void> {
     for (const number of [...this.#open.keys()]) this.forget(number)
     this.#cache.clear()
+    this.#written.clear()
   }
-}
-
-/** A view into shared memory, as small buffers are, would keep all of that memory alive in the cache. */
-function withOwnMemory(bytes: Uint8Array): Buffer {
-  if (bytes.byteLength === bytes.buffer.byteLength) return asBuffer(bytes)
-  const copy = Buffer.allocUnsafeSlow(bytes.length)
-  copy.set(bytes)
-  return copy
 }
 
 function closeQuietly(segment: OpenSegment): void {

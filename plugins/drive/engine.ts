@@ -85,7 +85,7 @@ interface Pending {
   readonly resolve: (result: unknown, body: BodyPlace | undefined) => void
   readonly reject: (error: unknown) => void
   /**
-   * `own`: the body's memory belongs to this thread, so the read cache may keep it. `worker`: the memory will be reused.
+   * `own`: the body goes into the read cache of this thread. `worker`: into that of the worker.
    * `background`: rejected at once when there is no space.
    */
   readonly origin: 'own' | 'worker' | 'background'

@@ -66,8 +66,7 @@ export async function ingest(body: Body, options: IngestOptions): Promise<Ingest
 }
 
 async function ingestInline(body: Body, sizeBytes: number, options: IngestOptions): Promise<Ingested> {
-  // In its own memory, because the drive may keep it in its cache as it is.
-  const bytes = Buffer.allocUnsafeSlow(sizeBytes)
+  const bytes = Buffer.allocUnsafe(sizeBytes)
   let filled = 0
   await body.consume(chunk => {
     // `consume` checks the length as well. Without this check a copy beyond the end would be cut silently.
