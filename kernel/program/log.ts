@@ -62,13 +62,22 @@ export function createStderrSink(format: LogFormat): LogSink {
   let pretty = prettyFor(format)
   const watchers = new Set<(line: string) => void>()
   const gathered = gatherLines(lines => stderr.write(lines.join('')))
+  const flushSync = () => {
+    try {
+      gathered.handOver()
+      stderr.flushSync()
+    } catch {
+      // The process is about to end and its log cannot be written: there is no third way out.
+    }
+  }
+  atExit(flushSync)
   return {
     setFormat(wanted) {
       if ((wanted === 'text') !== (pretty !== undefined)) pretty = prettyFor(wanted)
     },
     write(line) {
       for (const watcher of watchers) watcher(line)
-      gathered.add(pretty === undefined ? line : (pretty(inOneLine(line)) ?? line))
+      gathered.add(pretty === undefined ? line : (pretty(inOneLine(line)) ?? line), isUrgent(line))
     },
     watch(listener) {
       watchers.add(listener)
@@ -78,14 +87,7 @@ export function createStderrSink(format: LogFormat): LogSink {
       gathered.handOver()
       return new Promise(resolve => stderr.flush(() => resolve()))
     },
-    flushSync() {
-      try {
-        gathered.handOver()
-        stderr.flushSync()
-      } catch {
-        // The process is about to end and its log cannot be written: there is no third way out.
-      }
-    },
+    flushSync,
   }
 }
 
@@ -104,12 +106,37 @@ function loadPrettyFactory(): typeof PrettyFactory {
 /** The log of worker threads: `send` gets lines that were gathered. */
 export function createRelaySink(send: (lines: readonly string[]) => void): LogSink {
   const { add, handOver } = gatherLines(send)
-  return { write: add, flushSync: handOver, setFormat() {}, flush: async () => handOver() }
+  atExit(handOver)
+  return {
+    write: line => add(line, isUrgent(line)),
+    flushSync: handOver,
+    setFormat() {},
+    flush: async () => handOver(),
+  }
+}
+
+let exitHooks: (() => void)[] | undefined
+
+/** One listener for all: the number of those of a process is watched. */
+function atExit(hook: () => void): void {
+  if (exitHooks === undefined) {
+    const hooks: (() => void)[] = []
+    exitHooks = hooks
+    process.on('exit', () => {
+      for (const each of hooks) each()
+    })
+  }
+  exitHooks.push(hook)
+}
+
+/** Warnings and errors do not wait: the thread may be about to hang or to end. */
+function isUrgent(line: string): boolean {
+  return /^\{"level":"(?:warn|error|fatal)"/.test(line)
 }
 
 /**
- * Gathers lines that are passed on together: those of one turn of the event loop while few are written, and those of `GATHER_MS` after that.
- * Each write wakes another thread, which costs more than all else about a line. Only `kill -9` loses lines that wait.
+ * Gathers lines that are passed on together: those of one turn of the event loop while few are written or one is urgent, and those of `GATHER_MS` after
+ * that. Each write wakes another thread, which costs more than all else about a line. A thread that is killed loses lines that wait.
  */
 function gatherLines(take: (lines: readonly string[]) => void) {
   let lines: string[] = []
@@ -132,8 +159,10 @@ function gatherLines(take: (lines: readonly string[]) => void) {
     isPausing = false
     endTurn()
   }
-  const add = (line: string) => {
-    if (lines.push(line) === 1 && !isPausing) setImmediate(endTurn)
+  const add = (line: string, isNow: boolean) => {
+    const isFirst = lines.push(line) === 1
+    if (isNow) setImmediate(handOver)
+    else if (isFirst && !isPausing) setImmediate(endTurn)
     length += line.length
     if (length > GATHERED_LENGTH_MAX) handOver()
   }
