@@ -182,9 +182,9 @@ export class DeadBlobs {
   async spare(id: string): Promise<void> {
     if (this.#forget(id)) this.#options.marks.onSettled(id)
     const sweep = this.#going.get(id)
-    if (sweep === undefined) return
+    // Whether or not it waits here: the file of an earlier death may be on its way out.
     await this.#options.keep(id)
-    this.#onGone(id, sweep)
+    if (sweep !== undefined) this.#onGone(id, sweep)
   }
 
   /** Leaves the remaining blobs to the next start. */

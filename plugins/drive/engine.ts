@@ -325,7 +325,8 @@ export class Engine {
     for (const { segment, offset, bytes } of bodies) onBody(segment, offset, bytes)
     settleAll(settled)
     if (unreferenced.length > 0) onUnreferenced(unreferenced)
-    // Not at once: what else comes in this turn, and what the callers do next, goes into the same write.
+    // Not at once: what else comes in this turn, and what the callers do next, goes into the same write. Until then a batch may be filled, with its
+    // place, while none is in flight.
     this.#schedule()
   }
 
