@@ -67,6 +67,8 @@ export interface ChecksumsService {
   create(algorithm: ChecksumAlgorithm): Checksum
   /** Digests of the body of an upload, in one pass: much cheaper than `create('MD5')` while several run, and elsewhere where it is large. */
   createDigests(options: DigestsOptions): StreamDigests
+  /** MD5 of a small body that is all there: much cheaper than `compute` while others come. The bytes must not change until it resolves. */
+  computeMd5(bytes: Uint8Array): MaybePromise<Buffer>
   /** Digest of bytes that are all there: cheaper than create, update, digest. */
   compute(algorithm: ChecksumAlgorithm, bytes: Uint8Array): Buffer
   /** Digest length in bytes. */

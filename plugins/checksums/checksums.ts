@@ -5,6 +5,7 @@ import { algorithmByHeader, algorithms, algorithmTable } from './algorithms.ts'
 import type { Checksum, ChecksumAlgorithm, ChecksumsService, DigestsOptions, StreamDigests } from './api.ts'
 import { combineCrc, combinePolynomials } from './crc-combine.ts'
 import { createCrc64Nvme } from './crc64-nvme.ts'
+import { Md5Batch } from './md5-batch.ts'
 import { createMd5Streams } from './md5-streams.ts'
 import { createSharedHasher, type SharedHasher } from './shared-hasher.ts'
 
@@ -89,6 +90,7 @@ export function createChecksums(createElsewhere?: (options: DigestsOptions) => S
     XXHASH128: notStarted,
   }
   const md5 = createMd5Streams()
+  const md5Batch = new Md5Batch()
   const createHere = ({ md5: withMd5, algorithm }: DigestsOptions): StreamDigests => {
     const ofMd5 = withMd5 ? md5.create() : undefined
     const checksum = algorithm === undefined ? undefined : engines[algorithm].create()
@@ -119,6 +121,7 @@ export function createChecksums(createElsewhere?: (options: DigestsOptions) => S
     },
     create: algorithm => engines[algorithm].create(),
     createDigests: options => createElsewhere?.(options) ?? createHere(options),
+    computeMd5: bytes => md5Batch.digest(bytes),
     compute: (algorithm, bytes) => engines[algorithm].compute(bytes),
     size: algorithm => algorithmTable[algorithm].sizeBytes,
     header: algorithm => algorithmTable[algorithm].header,

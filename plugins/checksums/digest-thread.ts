@@ -6,7 +6,8 @@ import { workerData } from 'node:worker_threads'
 import type { Checksum } from './api.ts'
 import { createChecksums } from './checksums.ts'
 import { DigestMemory, enoughBytes, isReadyAt, kicksAt, State, streamsMax, Word } from './digest-memory.ts'
-import { Md5Lanes, paddingOf, type Slot } from './md5-lanes.ts'
+import { Md5Lanes, type Slot } from './md5-lanes.ts'
+import { paddingOf } from './md5-module.ts'
 import { copyShared } from './shared-copy.ts'
 
 interface Stream {

@@ -2,29 +2,15 @@
  * MD5 of several streams at a time, in WebAssembly: md5-lanes.wat.mjs says how. Four streams together cost less than half of the time
  * that `node:crypto` takes for them, eight a quarter. One instance for each thread; bytes of a stream wait in a slot of the memory.
  */
-import { readFileSync } from 'node:fs'
+import { blockBytes, lanesMax, Md5Module, stateBytes } from './md5-module.ts'
 
 /** More streams at a time are left to `node:crypto`. */
 export const slotsMax = 32
 const slotBytes = 524_288
 /** Slots do not begin at the same place of a page: lanes that run side by side would meet in the same lines of a cache (run8 2.0 and 2.4 GB/s). */
 const slotStrideBytes = slotBytes + 17 * 64
-const blockBytes = 64
-const stateBytes = 16
-const digestBytes = 16
-const lanesMax = 8
-const initial = [0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476]
 /** Others that have less than this part of what the slowest has are not taken along: they would make a short run. */
 const shareMin = 8
-
-interface Instance {
-  readonly memory: WebAssembly.Memory
-  /** Where the states and slots begin. */
-  readonly freeAt: { readonly value: number }
-  run1(blocks: number): void
-  run4(blocks: number): void
-  run8(blocks: number): void
-}
 
 /** Bytes that wait, from `from` to `to` in the slot. */
 export interface Slot {
@@ -41,9 +27,8 @@ const wholeBlocks = (slot: Slot): number => Math.floor(waiting(slot) / blockByte
 
 /** The memory of the module, and the streams that are in it. */
 export class Md5Lanes {
-  readonly #instance: Instance
-  readonly #bytes: Buffer
-  readonly #words: Uint32Array
+  readonly #module = new Md5Module(slotsMax, slotsMax * slotStrideBytes)
+  readonly #bytes = this.#module.bytes
   readonly #free: Slot[]
   /** Streams that are open. */
   readonly taken = new Set<Slot>()
@@ -52,17 +37,9 @@ export class Md5Lanes {
   #isScheduled = false
 
   constructor() {
-    const module = new WebAssembly.Module(readFileSync(new URL('./md5-lanes.wasm', import.meta.url)))
-    this.#instance = new WebAssembly.Instance(module).exports as unknown as Instance
-    const { memory, freeAt } = this.#instance
-    // One more state, for lanes without a stream.
-    const slotsAt = Math.ceil((freeAt.value + (slotsMax + 1) * stateBytes) / blockBytes) * blockBytes
-    // Takes addresses; the system gives memory when it is written to.
-    memory.grow(Math.ceil((slotsAt + slotsMax * slotStrideBytes - memory.buffer.byteLength) / 65_536))
-    this.#bytes = Buffer.from(memory.buffer)
-    this.#words = new Uint32Array(memory.buffer)
+    const { statesAt, slotsAt } = this.#module
     this.#free = Array.from({ length: slotsMax }, (_, index) => ({
-      stateAt: freeAt.value + (index + 1) * stateBytes,
+      stateAt: statesAt + index * stateBytes,
       at: slotsAt + index * slotStrideBytes,
       from: 0,
       to: 0,
@@ -76,7 +53,7 @@ export class Md5Lanes {
     slot.from = 0
     slot.to = 0
     slot.hasBegun = false
-    this.#words.set(initial, slot.stateAt / 4)
+    this.#module.begin(slot.stateAt)
     this.taken.add(slot)
     return slot
   }
@@ -145,15 +122,8 @@ export class Md5Lanes {
   }
 
   #runTogether(slots: readonly Slot[], blocks: number): void {
-    const laneCount = slots.length === 1 ? 1 : slots.length <= 4 ? 4 : lanesMax
-    for (let lane = 0; lane < laneCount; lane++) {
-      const slot = slots[lane]
-      this.#words[2 * lane] = slot?.stateAt ?? this.#instance.freeAt.value
-      this.#words[2 * lane + 1] = (slot ?? slots[0]!).at + (slot ?? slots[0]!).from
-    }
-    if (laneCount === 1) this.#instance.run1(blocks)
-    else if (laneCount === 4) this.#instance.run4(blocks)
-    else this.#instance.run8(blocks)
+    for (const [lane, { stateAt, at, from }] of slots.entries()) this.#module.place(lane, stateAt, at + from)
+    this.#module.run(slots.length, blocks)
     for (const slot of slots) {
       slot.from += blocks * blockBytes
       slot.hasBegun = true
@@ -161,15 +131,6 @@ export class Md5Lanes {
   }
 
   digest(slot: Slot): Buffer {
-    return Buffer.from(this.#bytes.subarray(slot.stateAt, slot.stateAt + digestBytes))
+    return this.#module.digest(slot.stateAt)
   }
-}
-
-/** What RFC 1321 appends: a bit, zeros up to a whole block less eight bytes, and the length in bits. */
-export function paddingOf(sizeBytes: number): Buffer {
-  const rest = sizeBytes % blockBytes
-  const padding = Buffer.alloc((rest < blockBytes - 8 ? blockBytes : 2 * blockBytes) - rest)
-  padding[0] = 0x80
-  padding.writeBigUInt64LE(BigInt(sizeBytes) * 8n, padding.length - 8)
-  return padding
 }

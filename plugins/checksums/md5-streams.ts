@@ -8,7 +8,8 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { MaybePromise } from 'svc/kernel'
 import type { StreamChecksum } from './api.ts'
-import { Md5Lanes, paddingOf, type Slot, waiting } from './md5-lanes.ts'
+import { Md5Lanes, type Slot, waiting } from './md5-lanes.ts'
+import { paddingOf } from './md5-module.ts'
 
 /** A stream with so much in its slot waits until it is computed. */
 const enoughBytes = 262_144

@@ -5,7 +5,6 @@
  * - The client's expected digests are checked before anything can be committed.
  * - Memory per request is bounded by the backend's inline limit, whatever the size of the body.
  */
-import { hash } from 'node:crypto'
 import type { MaybePromise } from 'svc/kernel'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
 import type { BlobRef, BlobWriter, RecordKey, Redundancy, StorageService } from 'svc/plugins/storage/api'
@@ -78,10 +77,10 @@ async function ingestInline(body: Body, sizeBytes: number, options: IngestOption
   return digestWhole(bytes, needsMd5(body, options), options)
 }
 
-function digestWhole(bytes: Buffer, withMd5: boolean, options: IngestOptions): Ingested {
+async function digestWhole(bytes: Buffer, withMd5: boolean, options: IngestOptions): Promise<Ingested> {
   return {
     sizeBytes: bytes.length,
-    md5: withMd5 ? hash('md5', bytes, 'buffer') : undefined,
+    md5: withMd5 ? await options.checksums.computeMd5(bytes) : undefined,
     checksum: options.algorithm === undefined ? undefined : options.checksums.compute(options.algorithm, bytes),
     inline: options.transform === undefined ? bytes : options.transform.whole(bytes),
     blobs: [],
