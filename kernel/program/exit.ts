@@ -12,8 +12,12 @@ const kill = () => {
   // If the process has just ended, the parent is another one.
   if (process.ppid !== watched) return
   const line = { level: 'fatal', time: new Date().toISOString(), msg: 'the process did not end by itself and is killed' }
-  require('node:fs').writeSync(2, JSON.stringify(line) + '\\n')
-  process.kill(watched, 'SIGKILL')
+  try {
+    require('node:fs').writeSync(2, JSON.stringify(line) + '\\n')
+  } finally {
+    // Nobody may read the log any more.
+    process.kill(watched, 'SIGKILL')
+  }
 }
 let timer
 process.stdin.on('data', bytes => {

@@ -25,6 +25,9 @@ const WAITING_BYTES_MAX = 16 * 1024 * 1024
 /** Maximum size of the lines that are written together, in characters. */
 const GATHERED_LENGTH_MAX = 64 * 1024
 
+/** How long the end of a process waits for the reader of stderr. In milliseconds. */
+const LAST_LINES_MS = 1000
+
 /** Lines that follow others sooner than this are written together. In milliseconds. */
 const GATHER_MS = 10
 
@@ -54,7 +57,9 @@ export function setLogLevel(sink: DestinationStream, level: LogLevel): void {
 /** The process's stderr. In `text` format for people, in `json` format one object per line. */
 export function createStderrSink(format: LogFormat): LogSink {
   // With a least length of zero `flush` would not wait for the write that is under way.
-  const stderr = destination({ fd: 2, sync: false, minLength: 1, maxLength: WAITING_BYTES_MAX })
+  let giveUpMs = Number.POSITIVE_INFINITY
+  const retryEAGAIN = () => performance.now() < giveUpMs
+  const stderr = destination({ fd: 2, sync: false, minLength: 1, maxLength: WAITING_BYTES_MAX, retryEAGAIN })
   // There is no way to report that the log's reader has gone; the server continues without it.
   stderr.on('error', () => {})
   const prettyFor = (wanted: LogFormat) =>
@@ -63,6 +68,7 @@ export function createStderrSink(format: LogFormat): LogSink {
   const watchers = new Set<(line: string) => void>()
   const gathered = gatherLines(lines => stderr.write(lines.join('')))
   const flushSync = () => {
+    giveUpMs = Math.min(giveUpMs, performance.now() + LAST_LINES_MS)
     try {
       gathered.handOver()
       stderr.flushSync()
@@ -70,7 +76,11 @@ export function createStderrSink(format: LogFormat): LogSink {
       // The process is about to end and its log cannot be written: there is no third way out.
     }
   }
-  atExit(flushSync)
+  let hasEnded = false
+  atExit(() => {
+    hasEnded = true
+    flushSync()
+  })
   return {
     setFormat(wanted) {
       if ((wanted === 'text') !== (pretty !== undefined)) pretty = prettyFor(wanted)
@@ -78,6 +88,7 @@ export function createStderrSink(format: LogFormat): LogSink {
     write(line) {
       for (const watcher of watchers) watcher(line)
       gathered.add(pretty === undefined ? line : (pretty(inOneLine(line)) ?? line), isUrgent(line))
+      if (hasEnded) flushSync()
     },
     watch(listener) {
       watchers.add(listener)
@@ -117,19 +128,19 @@ export function createRelaySink(send: (lines: readonly string[]) => void): LogSi
 
 let exitHooks: (() => void)[] | undefined
 
-/** One listener for all: the number of those of a process is watched. */
+/** One listener for all, because the number of those of a process is watched; before that of the library, which would wait for ever. */
 function atExit(hook: () => void): void {
   if (exitHooks === undefined) {
     const hooks: (() => void)[] = []
     exitHooks = hooks
-    process.on('exit', () => {
+    process.prependListener('exit', () => {
       for (const each of hooks) each()
     })
   }
   exitHooks.push(hook)
 }
 
-/** Warnings and errors do not wait: the thread may be about to hang or to end. */
+/** Warnings and errors do not wait for later lines: the thread may be about to end. */
 function isUrgent(line: string): boolean {
   return /^\{"level":"(?:warn|error|fatal)"/.test(line)
 }

@@ -1,5 +1,5 @@
 /** No line is lost when a thread or the process ends, although lines that follow one another are written together. */
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { Worker } from 'node:worker_threads'
 import { until } from 'svc/testing'
 import t from 'tap'
@@ -77,4 +77,23 @@ t.test('lines that follow one another are passed on together, warnings and error
   const before = sent.length
   for (let i = 0; i < 100; i++) logger.info('a'.repeat(1000))
   t.ok(sent.length > before, 'many bytes do not wait for the end of the turn')
+})
+
+t.test('a process ends although nobody reads its log any more, and tells what is logged while it ends', async t => {
+  const source = `
+    import { createLogger, createStderrSink } from ${JSON.stringify(log)}
+    // As the program does: this makes a pipe return at once where it is full.
+    process.stderr
+    const logger = createLogger('info', createStderrSink('json'))
+    for (let i = 0; i < 20; i++) logger.info('x'.repeat(10_000))
+    process.on('exit', () => logger.info('the last line'))
+    setTimeout(() => process.exit(7), 20)`
+  const child = spawn(process.execPath, ['--conditions=svc-src', '--input-type=module', '--eval', source], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const code = await new Promise(resolve => child.once('exit', resolve))
+  t.equal(code, 7)
+  child.stderr.destroy()
+  const read = await stderrOf(source.replace('20; i++', '2; i++'))
+  t.match(read, /the last line/)
 })
