@@ -180,10 +180,11 @@ export class DeadBlobs {
 
   /** For a blob that is written anew: resolves when its file will not be deleted, unless it loses its references again. */
   async spare(id: string): Promise<void> {
-    if (this.#forget(id)) this.#options.marks.onSettled(id)
+    const hasWaited = this.#forget(id)
     const sweep = this.#going.get(id)
     // Whether or not it waits here: the file of an earlier death may be on its way out.
     await this.#options.keep(id)
+    if (hasWaited) this.#options.marks.onSettled(id)
     if (sweep !== undefined) this.#onGone(id, sweep)
   }
 
