@@ -27,6 +27,7 @@ import type {
 import type { Disk } from './disk.ts'
 
 export { allocateAligned } from './aligned-memory.ts'
+export { withOwnMemory } from './bytes.ts'
 export type * from './disk.ts'
 export { FreeBuffers } from './free-buffers.ts'
 

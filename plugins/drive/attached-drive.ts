@@ -23,7 +23,7 @@ import { BlobReading, DriveBlobReader } from './blob-reader.ts'
 import { type BlobWriterOptions, blobWriting, DriveBlobWriter } from './blob-writer.ts'
 import { type ArenaRegion, BodyArena } from './body-arena.ts'
 import { BodyReader } from './body-reader.ts'
-import { asBuffer, decodeCounter, keyText } from './bytes.ts'
+import { asBuffer, decodeCounter, keyText, withOwnMemory } from './bytes.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
 import { unpackEntries, walk, walkOver } from './cursor.ts'
 import { explainedBody, type NoteDamage } from './damage.ts'
@@ -191,7 +191,7 @@ class AttachedDrive {
       this.#outgoing.push({
         procedure,
         args,
-        body: placed === undefined ? body : undefined,
+        body: placed === undefined ? body && withOwnMemory(body) : undefined,
         bodyOffset: placed?.offset ?? -1,
         bodySize: body?.length ?? 0,
       })

@@ -37,10 +37,9 @@ export class BodyReader {
   constructor(disk: Disk, pathOf: (segment: number) => string, cacheBytesMax: number) {
     this.#disk = disk
     this.#pathOf = pathOf
-    const writtenBytesMax = Math.floor(cacheBytesMax * writtenShare)
-    this.#written = new WrittenBodies(writtenBytesMax)
+    this.#written = new WrittenBodies(Math.floor(cacheBytesMax * writtenShare))
     this.#cache = new LRUCache({
-      maxSize: Math.max(1, cacheBytesMax - writtenBytesMax),
+      maxSize: Math.max(1, cacheBytesMax - this.#written.capacity),
       sizeCalculation: bytes => bytes.length + entryOverheadBytes,
     })
   }

@@ -6,6 +6,7 @@ import { type DriveStatus, storageErrors } from 'svc/plugins/storage/api'
 import { BlobMarks, blobMarksBytes } from './blob-marks.ts'
 import { BlobPins, blobPinsBytes } from './blob-pins.ts'
 import { createArenaMemory } from './body-arena.ts'
+import { withOwnMemory } from './bytes.ts'
 import type { NoteDamage } from './damage.ts'
 import type { Drive } from './drive.ts'
 import { SharedState, sharedStateBytes } from './shared-state.ts'
@@ -108,8 +109,7 @@ export function createWorkerHost(
   threads.handle(message.get, (key: Uint8Array, worker) => {
     requireAttached(worker)
     const record = open().get(key as Buffer)
-    // Structured clone copies a view together with its whole underlying buffer.
-    return record === undefined ? undefined : { value: new Uint8Array(record.value), body: record.body }
+    return record === undefined ? undefined : { value: withOwnMemory(record.value), body: record.body }
   })
   threads.handle(message.counter, (key: Uint8Array, worker) => {
     requireAttached(worker)
@@ -117,10 +117,9 @@ export function createWorkerHost(
   })
   threads.handle(message.counters, ([start, end, limit]: [Buffer, Buffer, number], worker) => {
     requireAttached(worker)
-    // Structured clone copies a view together with its whole underlying buffer.
     return open()
       .counters(start, end, limit)
-      .map(({ key, sums }) => ({ key: new Uint8Array(key), sums }))
+      .map(({ key, sums }) => ({ key: withOwnMemory(key), sums }))
   })
   threads.handle(message.flush, (_payload: undefined, worker) => {
     requireAttached(worker)

@@ -7,11 +7,14 @@
 const shareMax = 4
 /** Positions are below this, as are sizes. */
 const span = 2 ** 26
+/** What a body takes besides its bytes: its place in the map and the queue. So much of the ring is left empty behind each. */
+const entryBytes = 128
 /** Entries of the queue that have been taken out before it is cut. */
 const cutAfter = 4096
 
 export class WrittenBodies {
-  readonly #capacity: number
+  /** Bytes that it may take. */
+  readonly capacity: number
   #ring: Buffer | undefined
   /** Where the next body goes. */
   #head = 0
@@ -24,29 +27,28 @@ export class WrittenBodies {
 
   /** `capacity`: bytes; at most 64 MiB are used. */
   constructor(capacity: number) {
-    this.#capacity = Math.min(capacity, span - 1)
+    this.capacity = Math.min(capacity, span - 1)
   }
 
-  /** Bytes of the bodies in it. */
+  /** Bytes that the bodies in it take. */
   get bytes(): number {
     return this.#bytes
   }
 
   /** Copies a body in; the oldest ones give way. A large one is not taken. */
   add(location: number, body: Uint8Array): void {
-    // Every body has a position of its own.
-    const size = Math.max(1, body.length)
-    if (size * shareMax > this.#capacity) return
-    this.#ring ??= Buffer.allocUnsafeSlow(this.#capacity)
-    if (this.#head + size > this.#capacity) {
-      this.#makeRoom(this.#capacity)
+    const size = body.length + entryBytes
+    if (size * shareMax > this.capacity) return
+    this.#ring ??= Buffer.allocUnsafeSlow(this.capacity)
+    if (this.#head + size > this.capacity) {
+      this.#makeRoom(this.capacity)
       this.#head = 0
     }
     this.#makeRoom(this.#head + size)
     this.#ring.set(body, this.#head)
     this.#places.set(location, this.#head * span + body.length)
     this.#queue.push(location)
-    this.#bytes += body.length
+    this.#bytes += size
     this.#head += size
   }
 
@@ -59,7 +61,7 @@ export class WrittenBodies {
       const start = Math.floor(place / span)
       if (start < this.#head || start >= end) break
       this.#places.delete(location)
-      this.#bytes -= place % span
+      this.#bytes -= (place % span) + entryBytes
     }
     if (this.#queueHead < cutAfter) return
     this.#queue = this.#queue.slice(this.#queueHead)
@@ -73,7 +75,7 @@ export class WrittenBodies {
     const start = Math.floor(place / span)
     const size = place % span
     this.#places.delete(location)
-    this.#bytes -= size
+    this.#bytes -= size + entryBytes
     const copy = Buffer.allocUnsafeSlow(size)
     copy.set(this.#ring!.subarray(start, start + size))
     return copy

@@ -43,8 +43,7 @@ export class Encryptor {
 
   /** Encrypts a whole stream at once. */
   whole(bytes: Buffer): Buffer {
-    // Not from the shared pool, because the drive's cache may keep the buffer.
-    const stored = Buffer.allocUnsafeSlow(storedBytes(bytes.length))
+    const stored = Buffer.allocUnsafe(storedBytes(bytes.length))
     const count = chunkCount(bytes.length)
     let filled = 0
     for (let index = 0; index < count; index++) {

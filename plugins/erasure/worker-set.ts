@@ -3,6 +3,7 @@
  * shared memory which drives can be used and which one leads (`SharedMembers`). Created by `backend.ts`.
  */
 import type { MaybePromise } from 'svc/kernel'
+import { withOwnMemory } from 'svc/plugins/drive/api'
 import type { BlobRef, DriveStatus, ExecuteOptions, Redundancy } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { AnswerWatch } from './answer-watch.ts'
@@ -52,7 +53,7 @@ export function createWorkerSet(options: SetContext): SetBackend {
       await closing?.view.close()
     },
     execute: <Result>(name: string, args: unknown, body?: Uint8Array, options?: ExecuteOptions) =>
-      threads.call<Result>(main, message.execute, { name, args, body, options }),
+      threads.call<Result>(main, message.execute, { name, args, body: body && withOwnMemory(body), options }),
     get: key => open().reading.get(key),
     scan: (start, end, visit) => open().reading.scan(start, end, visit),
     scanDerived: (start, end, visit) => open().reading.scanDerived(start, end, visit),
