@@ -56,9 +56,9 @@ export function setLogLevel(sink: DestinationStream, level: LogLevel): void {
 
 /** The process's stderr. In `text` format for people, in `json` format one object per line. */
 export function createStderrSink(format: LogFormat): LogSink {
-  // With a least length of zero `flush` would not wait for the write that is under way.
   let giveUpMs = Number.POSITIVE_INFINITY
   const retryEAGAIN = () => performance.now() < giveUpMs
+  // With a least length of zero `flush` would not wait for the write that is under way.
   const stderr = destination({ fd: 2, sync: false, minLength: 1, maxLength: WAITING_BYTES_MAX, retryEAGAIN })
   // There is no way to report that the log's reader has gone; the server continues without it.
   stderr.on('error', () => {})
