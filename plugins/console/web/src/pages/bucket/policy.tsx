@@ -50,15 +50,18 @@ export function Policy({ bucket }: { bucket: string }) {
   }
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }}>
-      <StoredDocument key={draws} queryKey={['bucket-policy', bucket]} load={load}>
-        {({ document, etag }, reload) =>
-          mayChange ? (
-            <Editor bucket={bucket} document={document} etag={etag} onTyped={setTyped} onChanged={reload} />
-          ) : (
-            <Shown bucket={bucket} document={document} />
-          )
-        }
-      </StoredDocument>
+      {/* One cell, also where something is told above the document. */}
+      <Stack>
+        <StoredDocument key={draws} queryKey={['bucket-policy', bucket]} load={load}>
+          {({ document, etag }, reload) =>
+            mayChange ? (
+              <Editor bucket={bucket} document={document} etag={etag} onTyped={setTyped} onChanged={reload} />
+            ) : (
+              <Shown bucket={bucket} document={document} />
+            )
+          }
+        </StoredDocument>
+      </Stack>
       <Stack>
         <SimpleAccess
           bucket={bucket}
