@@ -193,6 +193,36 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('the search is above a dialog that is open, and Escape closes it alone', async t => {
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/users')
+    await page.getByRole('button', { name: 'Create user' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create user' })
+    const name = dialog.getByLabel('User')
+    await name.fill('typed')
+    for (const round of ['first', 'second']) {
+      await page.keyboard.press('ControlOrMeta+K')
+      const field = page.getByLabel('Search', { exact: true })
+      await field.waitFor()
+      // Nothing is above the field that has the focus.
+      const isSeen = await page.evaluate<boolean>(`(() => {
+        const { x, y, width, height } = document.activeElement.getBoundingClientRect()
+        return document.elementFromPoint(x + width / 2, y + height / 2) === document.activeElement
+      })()`)
+      t.equal(await page.evaluate('document.activeElement.getAttribute("aria-label")'), 'Search')
+      t.ok(isSeen, `${round} time`)
+      await page.keyboard.press('Escape')
+      await field.waitFor({ state: 'detached' })
+      t.equal(await page.getByRole('dialog').count(), 1, 'nothing is asked')
+      t.equal(await name.inputValue(), 'typed')
+      await eventually(
+        'the focus is back',
+        async () => (await page.evaluate('document.activeElement.value')) === 'typed',
+      )
+    }
+    t.same(flaws, [])
+  })
+
   t.test('an exact name is found first, and the focus goes to the page that it leads to', async t => {
     await admin.call('POST', '/buckets', { name: 'site' })
     const { page, flaws } = await browser.open(t)

@@ -43,20 +43,23 @@ export function Search({ commands }: { commands: readonly Command[] }) {
   return (
     <>
       <Tool label={texts.search.open} icon={IconSearch} onClick={open} />
-      <Modal
-        opened={isOpen}
-        onClose={() => setOpen(false)}
-        returnFocus={false}
-        withCloseButton={false}
-        padding="xs"
-        title={undefined}
-        // The field is there for the first key.
-        transitionProps={{ duration: 0 }}
-      >
-        <Suspense fallback={<Field text={text} onText={setText} />}>
-          {isOpen && <SearchHits text={text} onText={setText} commands={commands} onDone={done} />}
-        </Suspense>
-      </Modal>
+      {/* Put into the page when it opens: above what is open already. */}
+      {isOpen && (
+        <Modal
+          opened
+          onClose={() => setOpen(false)}
+          returnFocus={false}
+          withCloseButton={false}
+          padding="xs"
+          title={undefined}
+          // The field is there for the first key.
+          transitionProps={{ duration: 0 }}
+        >
+          <Suspense fallback={<Field text={text} onText={setText} />}>
+            <SearchHits text={text} onText={setText} commands={commands} onDone={done} />
+          </Suspense>
+        </Modal>
+      )}
     </>
   )
 }
