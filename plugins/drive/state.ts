@@ -329,32 +329,12 @@ export class DriveState {
       const { liveBytes, tombstoneBytes, guard } = use
       writes.push(['internal', internal.segment(segment), encodeCounter([liveBytes, tombstoneBytes, guard])])
     }
-    for (const segment of this.#removedSegments) {
-      writes.push(['internal', internal.segment(segment), undefined])
-      for (const location of this.#indexForwards(segment)) {
-        if (!changes.forwards.has(location)) writes.push(['internal', internal.forward(location), undefined])
-      }
-    }
+    for (const segment of this.#removedSegments) writes.push(['internal', internal.segment(segment), undefined])
     this.#removedSegments.clear()
     this.#digest = this.#digestWith(changes, writes)
     this.durable = new ChangeSet()
     this.frozen = { changes, counters, blobs, writes, position, sequence, digest: this.#digest }
     return this.frozen
-  }
-
-  /**
-   * Locations in a segment that the index forwards. Nobody needs them once the segment is gone; an earlier version also forwarded bodies within a
-   * segment, which are not taken back one by one.
-   */
-  #indexForwards(segment: number): string[] {
-    const locations: string[] = []
-    const range = this.index.range('internal', internal.forward(`${segment}:`), internal.forward(`${segment};`))
-    try {
-      while (range.next()) locations.push(range.key.latin1Slice(1))
-    } finally {
-      range.close()
-    }
-    return locations
   }
 
   /** The digest of the index after these writes. */

@@ -12,7 +12,6 @@ import { Drive } from '../drive.ts'
 import { checkIndex } from '../index-check.ts'
 import { lmdbIndexFolder } from '../index-folder.ts'
 import { lockDrive } from '../lock.ts'
-import { locationText } from '../state.ts'
 import { systemDrivePorts } from '../testing.ts'
 import { defaults } from './fixtures/config.ts'
 import { countKey, deriveCount, procedures, recordKey } from './fixtures/table.ts'
@@ -190,11 +189,6 @@ t.test('bodies that other records have taken over, once and again, in their segm
       const staged = `staged-${number}`
       await put(staged)
       await move(staged, name)
-      // As an earlier version did: the body is forwarded although it stays in its segment.
-      const body = drive.get(recordKey(name))?.body
-      if (number % 3 === 0 && body !== undefined) {
-        drive.state.filling.forwards.set(locationText(body.segment, body.offset), `t${name}`)
-      }
     }
     const nameOf = () => `${random.integer(300)}`
     const change = () => {
@@ -211,20 +205,12 @@ t.test('bodies that other records have taken over, once and again, in their segm
       }
       t.equal(wrong, 0, `${when}: all ${expected.size} bodies are right`)
       t.equal(drive.counter(countKey)[0], expected.size, when)
-      // With the next change the index forgets what is gone.
-      await put('last')
       await drive.checkpoints.flush()
       t.equal(
         checkIndex(drive.state.index, () => undefined),
         undefined,
         `${when}: the index is that of its digest`,
       )
-      const forwards = drive.state.index.range('internal', Buffer.from('f'), Buffer.from('g'))
-      const segments = new Set<number>()
-      while (forwards.next()) segments.add(Number(forwards.key.latin1Slice(1).split(':')[0]))
-      forwards.close()
-      const isKept = (segment: number) => drive.journal.segments.has(segment)
-      t.ok([...segments].every(isKept), `${when}: nothing is forwarded from a segment that is gone`)
     }
     for (let round = 0; round < roundCount; round++) {
       // Changes go on while it compacts: a body may change hands between the look at an entry and its move.
