@@ -27,7 +27,6 @@ import type {
 import type { Disk } from './disk.ts'
 
 export { allocateAligned } from './aligned-memory.ts'
-export { withOwnMemory } from './bytes.ts'
 export type * from './disk.ts'
 export { FreeBuffers } from './free-buffers.ts'
 

@@ -2,7 +2,7 @@
  * The drive in a worker thread. It reads the index and the journal files itself and writes blobs itself; only commits go to the
  * storage thread, which alone may commit. A read needs a message only when the memtable may have a newer state (`SharedState`).
  */
-import type { Logger, MaybePromise, Threads } from 'svc/kernel'
+import { type Logger, type MaybePromise, type Threads, withOwnMemory } from 'svc/kernel'
 import type {
   BlobReader,
   BlobRef,
@@ -23,7 +23,7 @@ import { BlobReading, DriveBlobReader } from './blob-reader.ts'
 import { type BlobWriterOptions, blobWriting, DriveBlobWriter } from './blob-writer.ts'
 import { type ArenaRegion, BodyArena } from './body-arena.ts'
 import { BodyReader } from './body-reader.ts'
-import { asBuffer, decodeCounter, keyText, withOwnMemory } from './bytes.ts'
+import { asBuffer, decodeCounter, keyText } from './bytes.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
 import { unpackEntries, walk, walkOver } from './cursor.ts'
 import { explainedBody, type NoteDamage } from './damage.ts'

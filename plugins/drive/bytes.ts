@@ -14,11 +14,6 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 }
 
-/** For a message to another thread: structured clone copies a view together with its whole underlying buffer. */
-export function withOwnMemory(bytes: Uint8Array): Uint8Array {
-  return bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
-}
-
 /** Counters are stored as little-endian doubles, exact within ±2^53. */
 export function encodeCounter(sums: readonly number[]): Buffer {
   const bytes = Buffer.allocUnsafe(sums.length * 8)

@@ -2,7 +2,7 @@
  * An open drive in the storage thread: answers reads from the memtable and the index, and hands changes to the engine. Created by
  * `open-drive.ts`; everything here runs in the main thread. Workers have `AttachedDrive` instead.
  */
-import type { Logger, MaybePromise } from 'svc/kernel'
+import { type Logger, type MaybePromise, withOwnMemory } from 'svc/kernel'
 import type {
   BlobReader,
   BlobRef,
@@ -233,8 +233,7 @@ export class Drive {
     // An index that already has the frozen set is fine, too: laying the set over it changes nothing.
     if (frozen !== undefined) positions.push(encodePosition(frozen))
     const entries = packEntries(collectMemtable(table, [frozen?.changes, durable], start, end))
-    // Structured clone copies a view together with its whole underlying buffer.
-    return { positions: positions.map(bytes => new Uint8Array(bytes)), entries }
+    return { positions: positions.map(withOwnMemory), entries }
   }
 
   readBody(ref: BodyRef): MaybePromise<Buffer> {

@@ -1,12 +1,11 @@
 /**
  * The storage thread's side of the worker messages: answers reads of `AttachedDrive` and runs the procedures that workers send.
  */
-import type { Threads } from 'svc/kernel'
+import { type Threads, withOwnMemory } from 'svc/kernel'
 import { type DriveStatus, storageErrors } from 'svc/plugins/storage/api'
 import { BlobMarks, blobMarksBytes } from './blob-marks.ts'
 import { BlobPins, blobPinsBytes } from './blob-pins.ts'
 import { createArenaMemory } from './body-arena.ts'
-import { withOwnMemory } from './bytes.ts'
 import type { NoteDamage } from './damage.ts'
 import type { Drive } from './drive.ts'
 import { SharedState, sharedStateBytes } from './shared-state.ts'

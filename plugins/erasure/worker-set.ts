@@ -2,8 +2,7 @@
  * The set in a worker thread: reads drives and writes blobs itself, and sends commits to the storage thread. It reads from
  * shared memory which drives can be used and which one leads (`SharedMembers`). Created by `backend.ts`.
  */
-import type { MaybePromise } from 'svc/kernel'
-import { withOwnMemory } from 'svc/plugins/drive/api'
+import { type MaybePromise, withOwnMemory } from 'svc/kernel'
 import type { BlobRef, DriveStatus, ExecuteOptions, Redundancy } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { AnswerWatch } from './answer-watch.ts'

@@ -1,5 +1,5 @@
 /** The service: topics, their queues and deliveries. */
-import type { Logger, MaybePromise, Ports, Threads } from 'svc/kernel'
+import { type Logger, type MaybePromise, type Ports, type Threads, withOwnMemory } from 'svc/kernel'
 import type { Procedure, StorageService } from 'svc/plugins/storage/api'
 import type { DeadLetterSelection, DeliveryOptions, NewEntry, QueueService, QueueStatus, QueueTopic } from './api.ts'
 import { createCommit, type PushArguments, procedure, slot } from './commit.ts'
@@ -94,7 +94,8 @@ export function createQueues({ storage, threads, ports, log, metrics }: QueuesOp
     if (bytes > pushBytesMax) throw new RangeError(`queue: at most ${pushBytesMax} bytes of payloads at once`)
     queueOf(topic, queue)
     if (entries.length === 0) return 0
-    const given: PushArguments = { topic, queue, entries: threads.isMain ? entries : entries.map(withOwnMemory), limit }
+    const ofOwn = ({ key, payload }: NewEntry): NewEntry => ({ key, payload: withOwnMemory(payload) })
+    const given: PushArguments = { topic, queue, entries: threads.isMain ? entries : entries.map(ofOwn), limit }
     return storage.execute<number>(procedure.push, given)
   }
 
@@ -219,12 +220,6 @@ export function createQueues({ storage, threads, ports, log, metrics }: QueuesOp
       await Promise.all(queues.map(({ delivery }) => delivery?.stop()))
     },
   }
-}
-
-/** Copies views, because a message to another thread copies the whole buffer below a view. */
-function withOwnMemory(entry: NewEntry): NewEntry {
-  const { key, payload } = entry
-  return payload.byteLength === payload.buffer.byteLength ? entry : { key, payload: new Uint8Array(payload) }
 }
 
 function asStatus(sums: readonly number[]): QueueStatus {

@@ -3,13 +3,14 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { until } from 'svc/testing'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { systemDrivePorts } from '../testing.ts'
 import { makeBlobFiles } from './blob-files.ts'
 
 const { disk } = systemDrivePorts()
 
-t.test('a file that is written anew is kept, even if the blob was to be deleted twice', async t => {
+/** Each file goes when the function at its place in `removing` is called. */
+async function onSlowDisk(t: Test) {
   const path = await mkdtemp(join(tmpdir(), 'svc-blobs-'))
   t.teardown(() => rm(path, { recursive: true, force: true }))
   const removing: (() => void)[] = []
@@ -17,7 +18,11 @@ t.test('a file that is written anew is kept, even if the blob was to be deleted 
     await new Promise<void>(resolve => removing.push(resolve))
     return disk.remove(file)
   }
-  const files = await makeBlobFiles({ ...disk, remove }, path)
+  return { files: await makeBlobFiles({ ...disk, remove }, path), removing }
+}
+
+t.test('a file that is written anew is kept, even if the blob was to be deleted twice', async t => {
+  const { files, removing } = await onSlowDisk(t)
   const id = files.newId()
   const file = files.pathOf(id)
   await writeFile(file, 'old')
@@ -35,14 +40,7 @@ t.test('a file that is written anew is kept, even if the blob was to be deleted 
 })
 
 t.test('a blob that is to be deleted again while its file goes is deleted again afterwards', async t => {
-  const path = await mkdtemp(join(tmpdir(), 'svc-blobs-'))
-  t.teardown(() => rm(path, { recursive: true, force: true }))
-  const removing: (() => void)[] = []
-  const remove = async (file: string) => {
-    await new Promise<void>(resolve => removing.push(resolve))
-    return disk.remove(file)
-  }
-  const files = await makeBlobFiles({ ...disk, remove }, path)
+  const { files, removing } = await onSlowDisk(t)
   const [id, other] = [files.newId(), files.newId()]
   for (const each of [id, other]) await writeFile(files.pathOf(each), 'old')
   const gone = Promise.withResolvers<void>()
