@@ -1,5 +1,5 @@
 /** Distributions, signed links, access rules, event rules and tools in the web console, as an operator uses them. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -913,7 +913,13 @@ if (withoutBrowser !== false) {
     const mended = join(temporaryFolder(t), 'mended.txt')
     writeFileSync(mended, 'ratelimit =\n')
     await page.locator('input[type=file]').setInputFiles(mended)
+    // Browsers note date and size of a file a moment after it was chosen, or when they are asked for them.
+    const noted = await page
+      .locator('input[type=file]')
+      .evaluate((input: unknown) => (input as { files: { size: number }[] }).files[0]?.size)
+    t.equal(noted, 'ratelimit =\n'.length)
     writeFileSync(mended, 'ratelimit requests_per_second=0 and more\n')
+    utimesSync(mended, 1_000_000, 1_000_000)
     await page.getByRole('button', { name: 'What would change' }).click()
     await page.getByText('The file has changed, or is gone, since it was chosen').waitFor()
     await page.getByLabel('Type of file').selectOption({ index: 0 })
