@@ -9,6 +9,8 @@ if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])) {
 }
 const { setFlagsOfStart } = await import('./program/start-flags.ts')
 setFlagsOfStart()
+const { setIoThreads } = await import('./program/io-threads.ts')
+setIoThreads()
 // Compilation is most of a start. Sources keep the result beside their packages; an installation where NODE_COMPILE_CACHE says. V8
 // takes it only where the same flags are set, so they come first. Worker threads and children find the folder in the environment.
 const { enableCompileCache } = await import('node:module')

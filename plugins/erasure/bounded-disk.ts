@@ -5,13 +5,16 @@
 import type { Threads } from 'svc/kernel'
 import type { Disk, DiskFile } from 'svc/plugins/drive/api'
 
-/** Size of libuv's pool if the environment does not set it. */
+/** Size of libuv's pool where neither the environment nor `svc` sets it. */
 const poolThreadsDefault = 4
 
-/** Per drive and thread of ours: all of them together leave a pool thread to the other drives, where possible. */
+/** The part of the pool that one drive may occupy: what is left by four that hang, as many as a set does without by default, is for the others. */
+const share = 1 / 5
+
+/** Per drive and thread of ours. */
 function operationsMax({ workerCount }: Pick<Threads, 'workerCount'>): number {
   const poolThreads = Number(process.env.UV_THREADPOOL_SIZE) || poolThreadsDefault
-  return Math.max(1, Math.floor((poolThreads - 1) / (1 + workerCount)))
+  return Math.max(1, Math.floor((poolThreads * share) / (1 + workerCount)))
 }
 
 class Turns {

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum { OF_WRITES = 1, OF_SYNCS = 2, OF_READS = 4, OF_ENTRIES = 8 };
-enum { NONE, FAIL, SHORT, SLOW };
+enum { NONE, FAIL, SHORT, SLOW, HANG };
 
 struct faults {
   int32_t kind;
@@ -52,6 +52,10 @@ static int inject_at(const char *path, int call) {
   }
   if (faults->kind == SLOW) {
     usleep(200000);
+    return NONE;
+  }
+  if (faults->kind == HANG) {
+    while (faults->kind == HANG) usleep(10000);
     return NONE;
   }
   return faults->kind;

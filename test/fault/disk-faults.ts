@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { closeSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
-const kinds = { none: 0, fail: 1, short: 2, slow: 3 } as const
+const kinds = { none: 0, fail: 1, short: 2, slow: 3, hang: 4 } as const
 /** `entries`: files that are made, opened for writing, renamed or removed. */
 const calls = { writes: 1, syncs: 2, reads: 4, entries: 8 } as const
 const errors = { EIO: 5, ENOSPC: 28, EROFS: 30 } as const
@@ -12,6 +12,7 @@ const faultsBytes = 256
 const injectedAt = 24
 
 export interface Fault {
+  /** `hang`: until `end`. */
   readonly kind: Exclude<keyof typeof kinds, 'none'>
   readonly calls: readonly (keyof typeof calls)[]
   /** A part of the path. */
