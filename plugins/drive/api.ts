@@ -89,7 +89,7 @@ export interface Outlook {
 }
 
 export interface DriveBlobOptions extends BlobOptions {
-  /** An id from `newBlobId`. */
+  /** One of `blobIds`. */
   readonly id?: string
 }
 
@@ -133,8 +133,8 @@ export interface DrivesService {
   peekScan<T>(path: string, start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): Promise<T | undefined>
   /** Called in every thread, with the same options except for `threads`. Does no I/O before `start`. */
   create(options: DriveOptions): Drive
-  /** A new, unique blob id. */
-  newBlobId(ports: Ports): string
+  /** Makes ids of blobs, each of which is unique. Blobs with ids that were made one after the other are cheaper to write. */
+  blobIds(ports: Ports): () => string
 }
 
 declare module 'svc/kernel' {

@@ -17,7 +17,7 @@ const randomCharacters = 16
 const folderCharacters = 2
 const idPattern = new RegExp(`^[${alphabet}]{${timeCharacters + randomCharacters}}$`)
 const folderCount = 256
-/** So many blobs that are created one after the other are in one folder: those that end at the same time share its sync. */
+/** So many ids in a row are of one folder: blobs that end at the same time share its sync. */
 const idsPerFolder = 64
 const deletesAtOnceMax = 4
 
@@ -45,7 +45,7 @@ export class BlobFiles {
   readonly place: Place
   readonly #path: string
   readonly #clock: Clock
-  readonly #random: Random
+  readonly #ids: BlobIds
   readonly #log: Logger
   /** Blobs with an id from before this time are garbage when no record references them. */
   readonly startMs: number
@@ -59,10 +59,6 @@ export class BlobFiles {
   readonly #underWay = new Map<string, Promise<void>>()
   #deleting = 0
   #isClosed = false
-  #lastIdMs: number
-  /** Last characters of the next ids. */
-  #folderEnding = ''
-  #idsLeft = 0
   deleted = 0
 
   constructor(options: BlobFilesOptions) {
@@ -70,34 +66,23 @@ export class BlobFiles {
     this.place = options.place
     this.#path = options.place.path
     this.#clock = options.clock
-    this.#random = options.random
     this.#log = options.log
     this.#marks = options.marks
     this.#spare = options.spare
     this.#discard = options.discard
     this.#isReferenced = options.isReferenced ?? (() => false)
     this.startMs = options.startMs
-    this.#lastIdMs = options.startMs
+    this.#ids = new BlobIds(options, options.startMs)
   }
 
   /** The time in the id is never before the start of this run. */
   newId(): string {
-    const id = this.#newId()
-    if (this.#idsLeft-- <= 0) {
-      this.#idsLeft = idsPerFolder - 1
-      this.#folderEnding = id.slice(-folderCharacters)
-    }
-    return id.slice(0, -folderCharacters) + this.#folderEnding
-  }
-
-  #newId(): string {
-    this.#lastIdMs = Math.max(this.#lastIdMs, this.#clock.now())
-    return createBlobId(this.#lastIdMs, this.#random)
+    return this.#ids.next()
   }
 
   /** A temporary id for the file that will replace another blob: in the same folder, and garbage after a crash. */
   newIdBeside(id: string): string {
-    return this.#newId().slice(0, -folderCharacters) + id.slice(-folderCharacters)
+    return this.#ids.next().slice(0, -folderCharacters) + id.slice(-folderCharacters)
   }
 
   folderOf(id: string): string {
@@ -259,6 +244,32 @@ export class BlobFiles {
       }
     }
     return collected
+  }
+}
+
+/** Makes ids. Their times never go back, and begin at `startMs` at the earliest. */
+export class BlobIds {
+  readonly #clock: Clock
+  readonly #random: Random
+  #lastMs: number
+  /** Last characters of the next ids. */
+  #ending = ''
+  #left = 0
+
+  constructor({ clock, random }: { readonly clock: Clock; readonly random: Random }, startMs = 0) {
+    this.#clock = clock
+    this.#random = random
+    this.#lastMs = startMs
+  }
+
+  next(): string {
+    this.#lastMs = Math.max(this.#lastMs, this.#clock.now())
+    const id = createBlobId(this.#lastMs, this.#random)
+    if (this.#left-- <= 0) {
+      this.#left = idsPerFolder - 1
+      this.#ending = id.slice(-folderCharacters)
+    }
+    return id.slice(0, -folderCharacters) + this.#ending
   }
 }
 

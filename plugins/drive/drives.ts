@@ -2,7 +2,7 @@
 import { isAbsolute } from 'node:path'
 import type { Drive, DriveOptions, DrivesService } from './api.ts'
 import { createAttachedDrive } from './attached-drive.ts'
-import { createBlobId } from './blob-files.ts'
+import { BlobIds } from './blob-files.ts'
 import { type DriveConfig, shareOfConfig } from './config.ts'
 import type { Disk } from './disk.ts'
 import { lossOf } from './index-folder.ts'
@@ -46,7 +46,10 @@ export function createDrives(
       check: path => checkDrive(disk, path),
       peek: (path, key) => peekDrive(disk, path, key),
       peekScan: (path, start, end, visit) => peekScanDrive(disk, path, start, end, visit),
-      newBlobId: ({ clock, random }) => createBlobId(clock.now(), random),
+      blobIds(ports) {
+        const ids = new BlobIds(ports)
+        return () => ids.next()
+      },
     },
   }
 }

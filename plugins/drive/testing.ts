@@ -5,7 +5,7 @@
 import { isAbsolute } from 'node:path'
 import type { DrivesService } from 'svc/plugins/drive/api'
 import { createSystemPorts, type SeededRandom } from 'svc/testing'
-import { createBlobId } from './blob-files.ts'
+import { BlobIds } from './blob-files.ts'
 import { type DriveConfig, shareOfConfig } from './config.ts'
 import type { Disk, DrivePorts } from './disk.ts'
 import { type IndexRange, type IndexStore, type IndexTable, indexTables } from './index-store.ts'
@@ -79,7 +79,10 @@ export function createSimulatedDrives({ config, disk, indexOf, ...sizes }: Simul
       check: path => checkDrive(disk, path),
       peek: (path, key) => peekDrive(disk, path, key),
       peekScan: (path, start, end, visit) => peekScanDrive(disk, path, start, end, visit),
-      newBlobId: ({ clock, random }) => createBlobId(clock.now(), random),
+      blobIds(ports) {
+        const ids = new BlobIds(ports)
+        return () => ids.next()
+      },
     },
   }
 }

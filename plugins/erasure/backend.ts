@@ -90,7 +90,7 @@ function createMainSet(options: BackendOptions): SetBackend {
   const { isMount = mounts.isMount, sharedFileSystems = mounts.sharedFileSystems } = options
   const slotCount = endpoints.length
   const freshBlobs = new FreshBlobs()
-  const newId = () => drives.newBlobId(ports)
+  const newId = drives.blobIds(ports)
   const watch = new AnswerWatch(ports.clock, options.tickMs)
   const shared = SharedMembers.create(slotCount)
   const noteRequest = () => shared.noteRequest(ports.clock.now())

@@ -29,6 +29,7 @@ export function createWorkerSet(options: SetContext): SetBackend {
   const { threads, ports, drives } = options
   const watch = new AnswerWatch(ports.clock)
   const attached = options.endpoints.map((_, index) => createDrive({ ...options, procedures: {} }, index, watch))
+  const newId = drives.blobIds(ports)
   let running: { view: WorkerSet; reading: SetReading; stripes: StripePool } | undefined
   const open = () => {
     if (running === undefined) throw storageErrors.unavailable('The set is not open.')
@@ -62,7 +63,7 @@ export function createWorkerSet(options: SetContext): SetBackend {
     createBlob(sizeHint, { redundancy } = {}) {
       const { view, stripes } = open()
       return createSetBlobWriter(view, stripes, {
-        id: drives.newBlobId(ports),
+        id: newId(),
         redundancy,
         sizeHint,
         ready: () => view.ready(),

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { BlobIds } from '../blob-files.ts'
 import { type BlobWriterOptions, DriveBlobWriter } from '../blob-writer.ts'
 import { BufferPool } from '../buffer-pool.ts'
 import { systemDrivePorts } from '../testing.ts'
@@ -53,37 +54,43 @@ t.test('a writer that is aborted while it writes', async t => {
   }
 })
 
-t.test('blobs that end at the same time share the sync of their folder', async t => {
-  const path = await mkdtemp(join(tmpdir(), 'svc-blobs-'))
-  t.teardown(() => rm(path, { recursive: true, force: true }))
-  let open = () => {}
-  const allWait = new Promise<void>(resolve => {
-    open = resolve
+for (const whose of ['of the drive', 'of a set'] as const) {
+  t.test(`blobs with ids ${whose} that end at the same time share the sync of their folder`, async t => {
+    const path = await mkdtemp(join(tmpdir(), 'svc-blobs-'))
+    t.teardown(() => rm(path, { recursive: true, force: true }))
+    let open = () => {}
+    const allWait = new Promise<void>(resolve => {
+      open = resolve
+    })
+    let syncCount = 0
+    const syncDirectory = async (folder: string) => {
+      syncCount++
+      await allWait
+      await disk.syncDirectory(folder)
+    }
+    const files = await makeBlobFiles({ ...disk, syncDirectory: async () => {} }, path)
+    const shared: BlobWriterOptions = {
+      ...(await options(t, 40)),
+      files: await makeBlobFiles({ ...disk, syncDirectory }, path),
+    }
+    const { files: slow } = shared
+    const syncFolderOf = slow.syncFolderOf.bind(slow)
+    let waiting = 0
+    slow.syncFolderOf = id => {
+      if (++waiting === 16) open()
+      return syncFolderOf(id)
+    }
+    const ids = new BlobIds(systemDrivePorts())
+    const writers = Array.from(
+      { length: 16 },
+      () => new DriveBlobWriter(shared, whose === 'of a set' ? ids.next() : undefined),
+    )
+    t.equal(new Set(writers.map(({ id }) => id)).size, 16)
+    for (const writer of writers) await writer.write(Buffer.alloc(1000, 3))
+    await Promise.all(writers.map(writer => writer.finish()))
+    // One that began with the first, and one for all that came meanwhile.
+    t.equal(syncCount, 2)
+    const folders = new Set(Array.from({ length: 64 * 256 }, () => files.folderOf(files.newId())))
+    t.ok(folders.size > 100, `ids go to ${folders.size} folders`)
   })
-  let syncCount = 0
-  const syncDirectory = async (folder: string) => {
-    syncCount++
-    await allWait
-    await disk.syncDirectory(folder)
-  }
-  const files = await makeBlobFiles({ ...disk, syncDirectory: async () => {} }, path)
-  const shared: BlobWriterOptions = {
-    ...(await options(t, 40)),
-    files: await makeBlobFiles({ ...disk, syncDirectory }, path),
-  }
-  const { files: slow } = shared
-  const syncFolderOf = slow.syncFolderOf.bind(slow)
-  let waiting = 0
-  slow.syncFolderOf = id => {
-    if (++waiting === 16) open()
-    return syncFolderOf(id)
-  }
-  const writers = Array.from({ length: 16 }, () => new DriveBlobWriter(shared, undefined))
-  t.equal(new Set(writers.map(({ id }) => id)).size, 16)
-  for (const writer of writers) await writer.write(Buffer.alloc(1000, 3))
-  await Promise.all(writers.map(writer => writer.finish()))
-  // One that began with the first, and one for all that came meanwhile.
-  t.equal(syncCount, 2)
-  const folders = new Set(Array.from({ length: 64 * 256 }, () => files.folderOf(files.newId())))
-  t.ok(folders.size > 100, `ids go to ${folders.size} folders`)
-})
+}

@@ -215,7 +215,7 @@ t.test('a blob with a given id replaces one with the same id, which is being rea
   const drive = create(path, 'd')
   await drive.start()
   t.teardown(() => drive.stop())
-  const id = service.newBlobId(ports)
+  const id = service.blobIds(ports)()
   const [old, next, shorter] = [Buffer.alloc(3_000_000, 1), Buffer.alloc(3_000_000, 2), Buffer.alloc(70_000, 3)]
   const oldRef = await writeBlob(drive, old, id)
   t.equal(oldRef.id, id)
@@ -258,7 +258,7 @@ t.test('a blob with a given id replaces one with the same id, which is being rea
   t.ok((await readBlob(drive, shorterRef)).equals(shorter), 'a record references it, so it stays')
   t.strictSame(await blobFiles(path), [id])
 
-  const lone = drive.createBlob(undefined, { id: service.newBlobId(ports) })
+  const lone = drive.createBlob(undefined, { id: service.blobIds(ports)() })
   await lone.write(shorter)
   await lone.finish()
   await lone.abort()
