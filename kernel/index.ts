@@ -18,7 +18,7 @@ export {
 export * from './errors.ts'
 export * from './kernel-service.ts'
 export type { LogFormat, Logger, LogLevel } from './log.ts'
-export { chain, type MaybePromise, rescue } from './maybe-promise.ts'
+export { chain, type MaybePromise, promised, rescue } from './maybe-promise.ts'
 export * from './plugin.ts'
 export type * from './ports.ts'
 export { exit } from './program/exit.ts'

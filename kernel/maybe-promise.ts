@@ -21,3 +21,12 @@ export function rescue<A, B>(
     return recover(error)
   }
 }
+
+/** What `work` returns, without another promise around it; a rejection where it throws. */
+export function promised<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return work()
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}

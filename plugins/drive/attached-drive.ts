@@ -2,7 +2,7 @@
  * The drive in a worker thread. It reads the index and the journal files itself and writes blobs itself; only commits go to the
  * storage thread, which alone may commit. A read needs a message only when the memtable may have a newer state (`SharedState`).
  */
-import { type Logger, type MaybePromise, type Threads, withOwnMemory } from 'svc/kernel'
+import { type Logger, type MaybePromise, promised, type Threads, withOwnMemory } from 'svc/kernel'
 import type {
   BlobReader,
   BlobRef,
@@ -120,7 +120,7 @@ export function createAttachedDrive(options: AttachedDriveOptions): Drive {
       await release()
     },
     execute: <Result>(procedure: string, args: unknown, body?: Uint8Array) =>
-      whenOpen(opened => opened.execute(procedure, args, body)) as Promise<Result>,
+      promised(() => whenOpen(opened => opened.execute(procedure, args, body)) as Promise<Result>),
     get: key => whenOpen(opened => opened.get(key)),
     scan: (start, end, visit) => whenOpen(opened => opened.scan('records', start, end, visit)),
     scanDerived: (start, end, visit) => whenOpen(opened => opened.scan('derived', start, end, visit)),

@@ -1,5 +1,5 @@
 /** The `Drive` of `api.ts` in the main thread. The object survives that the drive is closed and opened again. */
-import type { MaybePromise } from 'svc/kernel'
+import { type MaybePromise, promised } from 'svc/kernel'
 import { type DriveStatus, storageErrors } from 'svc/plugins/storage/api'
 import type { DriveOptions, Drive as OfferedDrive } from './api.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
@@ -165,7 +165,7 @@ export function createOwnedDrive(
     start: () => inTurn(start),
     stop: () => inTurn(stop),
     execute: <Result>(procedure: string, args: unknown, body?: Uint8Array) =>
-      whenOpen(drive => drive.execute(procedure, args, body)) as Promise<Result>,
+      promised(() => whenOpen(drive => drive.execute(procedure, args, body)) as Promise<Result>),
     get: key => whenOpen(drive => drive.get(key)),
     scan: (start, end, visit) => whenOpen(drive => drive.scan(start, end, visit)),
     scanDerived: (start, end, visit) => whenOpen(drive => drive.scanDerived(start, end, visit)),

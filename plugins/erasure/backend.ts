@@ -2,7 +2,7 @@
  * The storage backend `erasure`: a set of several drives. In the storage thread it opens the set, wires it to its background repair, and
  * serves the worker threads, which have a backend of their own (`worker-set.ts`). Created by `sets.ts`.
  */
-import type { Threads } from 'svc/kernel'
+import { promised, type Threads } from 'svc/kernel'
 import type { Finality, Garbage, Outlook } from 'svc/plugins/drive/api'
 import type { BlobRef, ExecuteOptions, StorageBackend } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
@@ -227,7 +227,7 @@ function createMainSet(options: BackendOptions): SetBackend {
     },
     execute<Result>(name: string, args: unknown, body?: Uint8Array, options?: ExecuteOptions) {
       noteRequest()
-      return open().set.execute(name, args, body, options) as Promise<Result>
+      return promised(() => open().set.execute(name, args, body, options) as Promise<Result>)
     },
     get: key => open().reading.get(key),
     scan: (start, end, visit) => open().reading.scan(start, end, visit),

@@ -209,6 +209,17 @@ t.test('memory is divided among drives, down to the minimum each needs', async t
   for (const [i, bytes] of read.entries()) t.ok(bytes.equals(contents[i]!), 'several at a time, with one buffer')
 })
 
+t.test('a change that comes while a drive is closed is refused by its promise, and by no throw', async t => {
+  const { create } = newProcess()
+  const drive = create(await newFolder(t), 'd')
+  const change = () => drive.execute('table.put', { name: 'k', value: '' })
+  await t.rejects(change(), { code: 'unavailable' }, 'before the start')
+  await drive.start()
+  await change()
+  await drive.stop()
+  await t.rejects(change(), { code: 'unavailable' }, 'after the stop')
+})
+
 t.test('a blob with a given id replaces one with the same id, which is being read', async t => {
   const path = await newFolder(t)
   const { create, service } = newProcess()

@@ -29,3 +29,10 @@ for (const [driveCount, parityCount] of [
     }),
   )
 }
+
+t.test('a change that comes while a set is closed is refused by its promise, and by no throw', async t => {
+  const options = { procedures: contractProcedures, derive: contractDerive, parityCount: 1 }
+  const set = await openTestSet(await newFolders(t, 2), options)
+  await set.stop()
+  await t.rejects(set.backend.execute('contract.steps', []), { code: 'unavailable' })
+})
