@@ -4,8 +4,8 @@
  */
 import { availableParallelism } from 'node:os'
 
-const threadsMin = 64
-/** With a worker on each processor, each of them has a thread of the pool for each drive, and four drives that hang take half of the pool. */
+const threadsMin = 128
+/** With a worker on each processor, each of them has at least a thread of the pool for each drive: eight drives that hang take all of them. */
 const perProcessor = 8
 /** The most that libuv takes. */
 const threadsMax = 1024

@@ -8,13 +8,17 @@ import type { Disk, DiskFile } from 'svc/plugins/drive/api'
 /** Size of libuv's pool where neither the environment nor `svc` sets it. */
 const poolThreadsDefault = 4
 
-/** The part of the pool that one drive may occupy: what is left by four that hang, as many as a set does without by default, is for the others. */
-const share = 1 / 5
+/** Threads for all that is not on a drive of a set, such as settings, names of hosts and passwords. */
+const reservedThreads = 8
 
-/** Per drive and thread of ours. */
-function operationsMax({ workerCount }: Pick<Threads, 'workerCount'>): number {
+/**
+ * For one drive and one thread of ours: an equal share, so that the others go on, however many hang. The index of each drive occupies another thread
+ * while it commits.
+ */
+function operationsMax(driveCount: number, { workerCount }: Pick<Threads, 'workerCount'>): number {
   const poolThreads = Number(process.env.UV_THREADPOOL_SIZE) || poolThreadsDefault
-  return Math.max(1, Math.floor((poolThreads * share) / (1 + workerCount)))
+  const share = Math.floor((poolThreads - reservedThreads) / driveCount) - 1
+  return Math.max(1, Math.floor(share / (1 + workerCount)))
 }
 
 class Turns {
@@ -48,9 +52,9 @@ class Turns {
   }
 }
 
-/** For one drive. */
-export function boundedDisk(disk: Disk, threads: Pick<Threads, 'workerCount'>): Disk {
-  const turns = new Turns(operationsMax(threads))
+/** For one of so many drives of the process. */
+export function boundedDisk(disk: Disk, driveCount: number, threads: Pick<Threads, 'workerCount'>): Disk {
+  const turns = new Turns(operationsMax(driveCount, threads))
   return {
     open: async (path, options) => new BoundedFile(await turns.run(() => disk.open(path, options)), turns),
     makeDirectory: path => turns.run(() => disk.makeDirectory(path)),

@@ -60,6 +60,7 @@ export function createDrive(
   watch: AnswerWatch,
   own: Pick<DriveOptions, 'deploymentId' | 'garbage' | 'finality' | 'onFault'> = {},
 ): WatchedDrive {
+  const driveCount = shareOf ?? endpoints.length
   const drive = drives.create({
     path: endpoints[index]!,
     name: name === undefined ? `set-${index}` : `${name}-${index}`,
@@ -67,10 +68,10 @@ export function createDrive(
     derive,
     threads,
     ports,
-    disk: boundedDisk(drives.disk, threads),
+    disk: boundedDisk(drives.disk, driveCount, threads),
     log,
     ...own,
-    shareOf: shareOf ?? endpoints.length,
+    shareOf: driveCount,
   })
   return new WatchedDrive(drive, watch)
 }
