@@ -13,12 +13,12 @@ const reservedThreads = 8
 
 /**
  * For one drive and one thread of ours: an equal share, so that the others go on, however many hang. The index of each drive occupies another thread
- * while it commits.
+ * while it commits. A pool that is too small for that leaves one thread to the others.
  */
 function operationsMax(driveCount: number, { workerCount }: Pick<Threads, 'workerCount'>): number {
   const poolThreads = Number(process.env.UV_THREADPOOL_SIZE) || poolThreadsDefault
   const share = Math.floor((poolThreads - reservedThreads) / driveCount) - 1
-  return Math.max(1, Math.floor(share / (1 + workerCount)))
+  return Math.max(1, Math.floor((share > 0 ? share : poolThreads - 1) / (1 + workerCount)))
 }
 
 class Turns {
