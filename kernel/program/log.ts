@@ -15,7 +15,7 @@ export interface LogSink extends DestinationStream {
   watch?(listener: (line: string) => void): () => void
   /** Resolves when everything written so far has left the process. */
   flush(): Promise<void>
-  /** Writes all lines at once and synchronously, at the end of a process that has failed. */
+  /** Writes all lines at once and synchronously, at the end of a process that has failed. They can overtake those whose write is under way. */
   flushSync(): void
 }
 
