@@ -10,8 +10,7 @@
  */
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { checkIndex, probeIndex } from './index-check.ts'
-import { checkStructure } from './index-structure.ts'
+import { checkIndexFile, probeIndex } from './index-check.ts'
 import { openLmdbIndex } from './lmdb-index.ts'
 
 const progressEveryMs = 1000
@@ -28,7 +27,7 @@ try {
   const index = openLmdbIndex(path!, { readOnly: use !== 'free' })
   if (scope === 'all') {
     // Opening begins a snapshot, which keeps its pages and later ones from being overwritten during the walk.
-    problem = probeIndex(index) ?? checkStructure(join(path!, 'data.mdb'), onProgress) ?? checkIndex(index, onProgress)
+    problem = probeIndex(index) ?? checkIndexFile(join(path!, 'data.mdb'), onProgress)
   } else problem = probeIndex(index)
   // Closing ends the snapshot, so that its pages can be reused. A damaged file is better not closed by LMDB.
   if (problem === undefined) await index.close()

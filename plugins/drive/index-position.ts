@@ -39,7 +39,10 @@ export function encodePosition({ position, sequence, digest }: IndexPosition): B
 /** Undefined for an empty index; `damaged` when the entry does not verify. */
 export function readPosition(index: IndexStore): IndexPosition | 'damaged' | undefined {
   const bytes = index.get('internal', positionKey)
-  if (bytes === undefined) return undefined
+  return bytes === undefined ? undefined : decodePosition(bytes)
+}
+
+export function decodePosition(bytes: Buffer): IndexPosition | 'damaged' {
   if (bytes.length !== checkedBytes + 8) return 'damaged'
   if (crc32(bytes.subarray(0, checkedBytes)) !== bytes.readDoubleLE(checkedBytes)) return 'damaged'
   const [segment, offset, batch, crc, sequence, count, sum] = decodeCounter(bytes) as number[]

@@ -2,12 +2,14 @@
  * The structure check of an index against files written by the real LMDB: it accepts every sound file, whatever its history, and
  * detects each kind of damage that would crash LMDB. SEED repeats a run.
  */
+
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { crc32 } from '@node-rs/crc32'
 import { type SeededRandom, seeded } from 'svc/testing'
 import t, { type Test } from 'tap'
-import { indexTables } from '../index-store.ts'
+import { type IndexStore, type IndexTable, indexTables } from '../index-store.ts'
 import { checkStructure } from '../index-structure.ts'
 import { openLmdbIndex } from '../lmdb-index.ts'
 
@@ -20,6 +22,17 @@ async function openFolder(t: Test) {
   return { folder, file: join(folder, 'data.mdb'), index: openLmdbIndex(folder) }
 }
 
+function entryText(table: string, key: Buffer, value: Buffer): string {
+  return `${table} ${key.toString('latin1')} ${value.length} ${crc32(value)}`
+}
+
+function entriesOf(index: IndexStore, table: IndexTable): string[] {
+  const entries: string[] = []
+  const range = index.range(table, Buffer.from([0]), Buffer.alloc(3901, 0xff))
+  while (range.next()) entries.push(entryText(table, range.key, range.value))
+  return entries
+}
+
 /** Long and short keys, values inside and outside of pages, phases of growth and of shrinking. */
 function fill(random: SeededRandom, share: number) {
   return (write: Parameters<Parameters<ReturnType<typeof openLmdbIndex>['commit']>[0]>[0]) => {
@@ -27,7 +40,8 @@ function fill(random: SeededRandom, share: number) {
     for (let count = random.integer(300); count > 0; count--) {
       const padding = 'x'.repeat(random.integer(random.float() < 0.05 ? 3000 : 40))
       const key = Buffer.from(`k${random.integer(4000)}${padding}`)
-      const value = random.float() < share ? undefined : Buffer.alloc(random.integer(isBig ? 60_000 : 600))
+      const value =
+        random.float() < share ? undefined : Buffer.alloc(random.integer(isBig ? 60_000 : 600), random.integer(256))
       write(random.pick(indexTables), key, value)
     }
   }
@@ -40,9 +54,10 @@ t.test('a sound index is accepted after any history, and while it is written to'
     const problems: string[] = []
     for (let round = 0; round < 150; round++) {
       await index.commit(fill(random, round % 50 > 30 ? 0.9 : 0.3))
-      const problem = checkStructure(file, () => {
+      const onPage = () => {
         pages++
-      })
+      }
+      const problem = checkStructure(file, onPage, ignore)
       if (problem !== undefined) problems.push(`round ${round}: ${problem}`)
       // A reader prevents the reuse of pages, so the lists of free pages become long.
       if (round === 60) index.get('records', Buffer.from('k1'))
@@ -50,9 +65,21 @@ t.test('a sound index is accepted after any history, and while it is written to'
     await index.close()
     const again = openLmdbIndex(folder)
     await again.commit(fill(random, 0.5))
+    const expected = indexTables.flatMap(table => entriesOf(again, table))
     await again.close()
     t.same(problems, [])
-    t.equal(checkStructure(file, ignore), undefined)
+    const found: string[] = []
+    const note = (table: string, key: Buffer, value: Buffer) => {
+      found.push(entryText(table, key, value))
+      // A caller may write to it.
+      value.fill(0)
+      return undefined
+    }
+    t.equal(checkStructure(file, ignore, note), undefined)
+    t.ok(expected.length > 1000, `it has ${expected.length} entries`)
+    t.same(found.sort(), expected.sort(), 'the entries are those that LMDB reads')
+    const stop = () => 'it is not wanted'
+    t.equal(checkStructure(file, ignore, stop), 'it is not wanted')
     t.ok(pages > 1000, `${pages} pages were checked`)
   }),
 )
@@ -103,13 +130,13 @@ t.test('damage is detected', t =>
       const damaged = Buffer.from(sound)
       damaged.writeUIntLE(value, at, bytes)
       await writeFile(file, damaged)
-      t.type(checkStructure(file, ignore), 'string', `${what}: ${checkStructure(file, ignore)}`)
+      t.type(checkStructure(file, ignore, ignore), 'string', `${what}: ${checkStructure(file, ignore, ignore)}`)
     }
     for (const bytes of [0, 100, pageBytes, pageBytes * 3]) {
       await writeFile(file, sound.subarray(0, bytes))
-      t.type(checkStructure(file, ignore), 'string', `cut after ${bytes} bytes`)
+      t.type(checkStructure(file, ignore, ignore), 'string', `cut after ${bytes} bytes`)
     }
     await writeFile(file, sound)
-    t.equal(checkStructure(file, ignore), undefined)
+    t.equal(checkStructure(file, ignore, ignore), undefined)
   }),
 )

@@ -121,7 +121,7 @@ export class SimulatedDrive {
       index: {
         open: async () => this.index.open(),
         check: async () => {
-          const problem = checkIndex(this.index.open(), () => undefined)
+          const problem = checkIndex(this.index.open())
           if (this.index.isRotten !== (problem !== undefined)) this.#wrongCheck = problem ?? 'rot was not noticed'
           return { problem, isWhole: true }
         },
