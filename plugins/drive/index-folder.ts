@@ -10,7 +10,7 @@ import { storageErrors } from 'svc/plugins/storage/api'
 import type { IndexStore } from './index-store.ts'
 import { openLmdbIndex } from './lmdb-index.ts'
 
-/** An index up to this size is checked in full at each start: takes about a second, for half a million records. */
+/** An index up to this size is checked in full at each start: takes one to two seconds, for some two million records. */
 const alwaysCheckedBytesMax = 512 * 1024 * 1024
 /** A checking process that writes nothing for this long is considered hung. */
 const silenceMsMax = 60_000
