@@ -9,16 +9,19 @@ import { storageErrors } from 'svc/plugins/storage/api'
 import type { ErasureCode } from './codec/erasure-code.ts'
 import { type BodyLayout, shardBytesOf } from './layout.ts'
 import { idInSlot, isAboutShard, parityOfBlob, rotationOfBlob, type SetView, slotOfShard } from './set-view.ts'
-import { StripeWindow } from './stripe-window.ts'
+import { HeldChunk, ShardParts } from './shard-parts.ts'
+import type { StripeWindow } from './stripe-window.ts'
 
-/** How much is reconstructed at a time (at least a stripe), and the longest chunk that `next` returns. */
+/** How much is read at a time (at least a stripe), and the longest chunk that `next` returns. */
 const chunkBytesMax = 1024 * 1024
+
+type Stripes = ShardParts | StripeWindow
 
 interface Stream {
   readonly shard: number
   readonly slot: number
   readonly reader: BlobReader
-  chunk: BlobChunk | undefined
+  chunk: HeldChunk | undefined
   /** Bytes of the chunk that are used up. */
   used: number
 }
@@ -38,7 +41,7 @@ export class SetBlobReader implements BlobReader {
   /** Offset in the shards up to which the streams were read. */
   #shardAt = -1
   /** Read and not returned yet, from `#given` to `#at`. */
-  #window: StripeWindow | undefined
+  #stripes: Stripes | undefined
   #given = 0
   #isClosed = false
   #isDamaged = false
@@ -58,26 +61,26 @@ export class SetBlobReader implements BlobReader {
   }
 
   async next(): Promise<BlobChunk | undefined> {
-    if (this.#window === undefined && this.#at < this.#end && !this.#isClosed) {
+    if (this.#stripes === undefined && this.#at < this.#end && !this.#isClosed) {
       this.#given = this.#at
-      const window = await this.readStripes()
-      // Closed since the window was complete: `close` has not seen it.
+      const parts = await this.#readParts()
+      // Closed since they were complete: `close` has not seen them.
       if (this.#isClosed) {
-        window?.release()
+        parts?.release()
         return undefined
       }
-      this.#window = window
+      this.#stripes = parts === undefined || parts.hasAllData ? parts : parts.toWindow(this.#code)
     }
-    const window = this.#window
-    if (window === undefined || this.#isClosed) {
+    const stripes = this.#stripes
+    if (stripes === undefined || this.#isClosed) {
       this.close()
       return undefined
     }
     const from = this.#given
     this.#given = Math.min(this.#at, from + chunkBytesMax)
-    window.hold()
-    if (this.#given === this.#at) this.#dropWindow()
-    return chunkOf(window, window.bytesOf(from, this.#given))
+    const chunk = stripes.chunkOf(from, this.#given)
+    if (this.#given === this.#at) this.#dropStripes()
+    return chunk
   }
 
   /**
@@ -85,6 +88,11 @@ export class SetBlobReader implements BlobReader {
    * the end, and after `close`. For callers that need shards rather than bytes of the blob; not to be mixed with `next`.
    */
   async readStripes(): Promise<StripeWindow | undefined> {
+    return (await this.#readParts())?.toWindow(this.#code)
+  }
+
+  /** Parts of as many shards as are needed for the next stripes; the caller releases them. Undefined at the end, and after `close`. */
+  async #readParts(): Promise<ShardParts | undefined> {
     if (this.#at >= this.#end || this.#isClosed) return undefined
     const { dataCount, unitBytes } = this.#layout
     const stripeBytes = dataCount * unitBytes
@@ -92,36 +100,22 @@ export class SetBlobReader implements BlobReader {
     const count = Math.max(1, Math.floor(chunkBytesMax / stripeBytes))
     const last = Math.min(first + count, Math.ceil(this.#end / stripeBytes))
     const shardStart = first * unitBytes
-    const shardEnd = Math.min(last * unitBytes, shardBytesOf(this.#layout))
-    const window = new StripeWindow(this.#layout, this.#code, first, last - first)
-    let isComplete = false
-    try {
-      isComplete = await this.#fill(window, shardStart, shardEnd - shardStart)
-    } finally {
-      if (!isComplete) window.release()
-    }
-    if (!isComplete) return undefined
-    this.#at = Math.min(this.#end, last * stripeBytes)
-    return window
-  }
-
-  /** False after `close`; nothing is written into the window after that. */
-  async #fill(window: StripeWindow, start: number, length: number): Promise<boolean> {
+    const length = Math.min(last * unitBytes, shardBytesOf(this.#layout)) - shardStart
     for (;;) {
-      if (this.#isClosed) return false
-      if (this.#shardAt !== start || this.#streams.length === 0) await this.#openEnough(start)
-      if (this.#isClosed) return false
-      const outcomes = await Promise.all(this.#streams.map(stream => this.#take(stream, window, length)))
-      if (this.#isClosed) return false
-      if (!outcomes.includes(false)) break
-      // Other drives replace those that failed. All shards of this window are read again: once per failure.
+      if (this.#shardAt !== shardStart || this.#streams.length === 0) await this.#openEnough(shardStart)
+      if (this.#isClosed) return undefined
+      const parts = new ShardParts(this.#layout, first, last - first)
+      const outcomes = await Promise.all(this.#streams.map(stream => this.#take(stream, parts, length)))
+      if (!outcomes.includes(false) && !this.#isClosed) {
+        this.#shardAt = shardStart + length
+        this.#at = Math.min(this.#end, last * stripeBytes)
+        return parts
+      }
+      parts.release()
+      if (this.#isClosed) return undefined
+      // Other drives replace those that failed. All shards of these stripes are read again: once per failure.
       this.#closeStreams()
     }
-    this.#shardAt = start + length
-    let present = 0
-    for (const { shard } of this.#streams) present |= 1 << shard
-    window.reconstruct(present, (1 << this.#layout.dataCount) - 1)
-    return true
   }
 
   /** Tries twice: this thread may not be attached yet to a drive that has just come back. */
@@ -156,8 +150,8 @@ export class SetBlobReader implements BlobReader {
     throw this.#isDamaged ? storageErrors.corrupt(detail) : storageErrors.unavailable(detail)
   }
 
-  /** Copies the next bytes of a shard into the window. False if they cannot be read, and after `close`. */
-  async #take(stream: Stream, window: StripeWindow, length: number): Promise<boolean> {
+  /** Adds the next bytes of a shard. False if they cannot be read, and after `close`. */
+  async #take(stream: Stream, parts: ShardParts, length: number): Promise<boolean> {
     try {
       for (let at = 0; at < length; ) {
         if (stream.chunk === undefined) {
@@ -167,21 +161,16 @@ export class SetBlobReader implements BlobReader {
             return false
           }
           if (chunk === undefined) throw storageErrors.corrupt('The shard is too short.')
-          stream.chunk = chunk
+          stream.chunk = new HeldChunk(chunk)
           stream.used = 0
         }
-        const { bytes } = stream.chunk
-        const count = window.copyIn(
-          stream.shard,
-          at,
-          bytes,
-          stream.used,
-          Math.min(length - at, bytes.length - stream.used),
-        )
+        const { chunk, used } = stream
+        const count = Math.min(length - at, chunk.bytes.length - used)
+        parts.add(stream.shard, chunk, used, used + count)
         at += count
         stream.used += count
-        if (stream.used === bytes.length) {
-          stream.chunk.release()
+        if (stream.used === chunk.bytes.length) {
+          chunk.release()
           stream.chunk = undefined
         }
       }
@@ -200,9 +189,9 @@ export class SetBlobReader implements BlobReader {
     } else this.#view.onDriveError(slot, error)
   }
 
-  #dropWindow(): void {
-    this.#window?.release()
-    this.#window = undefined
+  #dropStripes(): void {
+    this.#stripes?.release()
+    this.#stripes = undefined
   }
 
   #closeStreams(): void {
@@ -218,19 +207,6 @@ export class SetBlobReader implements BlobReader {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#closeStreams()
-    this.#dropWindow()
-  }
-}
-
-/** Keeps the window until it is released; chunks that are never released are left to the garbage collector. */
-function chunkOf(window: StripeWindow, bytes: Buffer): BlobChunk {
-  let isReleased = false
-  return {
-    bytes,
-    release() {
-      if (isReleased) return
-      isReleased = true
-      window.release()
-    },
+    this.#dropStripes()
   }
 }

@@ -1,7 +1,8 @@
 /**
  * Some consecutive stripes of a blob in memory. Data units are copied to their places in the blob, and missing ones are computed in place;
- * parity units are in buffers beside it. Filled by `SetBlobReader`, used by it and by `Healing`.
+ * parity units are in buffers beside it. Filled by `ShardParts`, used by `SetBlobReader` and `Healing`.
  */
+import type { BlobChunk } from 'svc/plugins/storage/api'
 import type { ErasureCode } from './codec/erasure-code.ts'
 import { type BodyLayout, shardUnitOf } from './layout.ts'
 import { windowPool } from './window-pool.ts'
@@ -70,14 +71,19 @@ export class StripeWindow {
     }
   }
 
-  /** A view of bytes start…end of the blob, which lie in these stripes. */
-  bytesOf(start: number, end: number): Buffer {
+  /** Bytes start…end of the blob, which lie in these stripes. Chunks that are never released are left to the garbage collector. */
+  chunkOf(start: number, end: number): BlobChunk {
     const from = this.firstStripe * this.#stripeBytes
-    return this.#bytes.subarray(start - from, end - from)
-  }
-
-  hold(): void {
+    let isReleased = false
     this.#holders++
+    return {
+      bytes: this.#bytes.subarray(start - from, end - from),
+      release: () => {
+        if (isReleased) return
+        isReleased = true
+        this.release()
+      },
+    }
   }
 
   /** The last user returns the memory to the pool: no view of it may be used afterwards. */

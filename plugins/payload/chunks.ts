@@ -65,12 +65,12 @@ export function sendChunks(
         end()
         return
       }
-      const { length } = chunk.bytes
+      const length = lengthOf(chunk)
       sentBytes += length
       count(length)
       inFlight.add(chunk)
       inFlightBytes += length
-      response.write(chunk.bytes, () => {
+      write(response, chunk, () => {
         if (!inFlight.delete(chunk)) return
         inFlightBytes -= length
         chunk.release()
@@ -92,4 +92,22 @@ export function sendChunks(
     response.on('close', onClose)
     take(first)
   })
+}
+
+function lengthOf(chunk: BlobChunk): number {
+  return chunk.pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? chunk.bytes.length
+}
+
+/** Pieces go to the socket together, without being joined. */
+function write(response: ServerResponse, chunk: BlobChunk, onTaken: () => void): void {
+  const { pieces } = chunk
+  if (pieces === undefined || pieces.length === 1) {
+    response.write(chunk.bytes, onTaken)
+    return
+  }
+  response.cork()
+  pieces.forEach((piece, index) => {
+    response.write(piece, index === pieces.length - 1 ? onTaken : undefined)
+  })
+  response.uncork()
 }

@@ -137,6 +137,8 @@ export interface BlobWriter {
 
 export interface BlobChunk {
   readonly bytes: Buffer
+  /** The same bytes where they lie, if that is in several places: `bytes` copies them together. */
+  readonly pieces?: readonly Buffer[]
   /** Returns the buffer to the pool; the bytes must not be used afterwards. */
   release(): void
 }

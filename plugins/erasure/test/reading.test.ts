@@ -13,6 +13,7 @@ const keepAlive = setInterval(() => undefined, 1000)
 t.teardown(() => clearInterval(keepAlive))
 
 const derive: Derive = () => undefined
+const lengthOf = ({ bytes, pieces }: BlobChunk) => pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? bytes.length
 
 t.test('concurrent readers get their own bytes, even if some end early or drives are offline', async t => {
   const seed = Number(process.env.SEED ?? 1 + Math.floor(Math.random() * 2 ** 30))
@@ -29,6 +30,7 @@ t.test('concurrent readers get their own bytes, even if some end early or drives
     }),
   )
   let wrong = 0
+  let scattered = 0
   /** Holds chunks for a while, as a slow client does, and looks at them only then. */
   const read = async (isToEnd: boolean): Promise<void> => {
     const { bytes, ref } = random.pick(blobs)
@@ -38,7 +40,11 @@ t.test('concurrent readers get their own bytes, even if some end early or drives
     const held: { readonly chunk: BlobChunk; readonly at: number }[] = []
     const look = () => {
       const { chunk, at } = held.shift()!
-      if (!chunk.bytes.equals(bytes.subarray(at, at + chunk.bytes.length))) wrong++
+      const length = lengthOf(chunk)
+      const expected = bytes.subarray(at, at + length)
+      if (chunk.pieces !== undefined && !Buffer.concat(chunk.pieces).equals(expected)) wrong++
+      // Joined only now.
+      if (random.float() < 0.5 && !chunk.bytes.equals(expected)) wrong++
       chunk.release()
       // Releasing a second time has no effect.
       chunk.release()
@@ -46,7 +52,8 @@ t.test('concurrent readers get their own bytes, even if some end early or drives
     let at = start
     for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) {
       held.push({ chunk, at })
-      at += chunk.bytes.length
+      at += lengthOf(chunk)
+      scattered += chunk.pieces === undefined || chunk.pieces.length === 1 ? 0 : 1
       if (held.length > 2) look()
       if (!isToEnd && random.float() < 0.3) break
     }
@@ -61,6 +68,7 @@ t.test('concurrent readers get their own bytes, even if some end early or drives
       await Promise.all(Array.from({ length: 6 }, (_, i) => read(i % 3 !== 0)))
     }
     t.equal(windowPool.lentBytes, 0, 'all memory is returned, also by readers that ended early')
+    if (lost === undefined) t.ok(scattered > 0, 'units are given away where they lie')
     t.equal(wrong, 0, `${lost === undefined ? 'all drives' : `without drive ${lost}`}: every byte is right`)
   }
   // Buffers are reused by their length, and the length follows from what is read: the same reads again need no other buffers.
@@ -83,6 +91,7 @@ t.test('a reader that is closed at any moment gives its memory back', async t =>
   const codes = new Codes(new ShardMemory(0), dataCount + 1)
   const size = 3 * dataCount * unitBytes
   const bytes = Buffer.alloc(size / dataCount, 7)
+  let heldOfDrives = 0
   /** Drives that answer at once: what happens between two answers is a matter of microtasks alone. */
   const drive = {
     readBlob: (_ref: BlobRef, start: number, length: number) => {
@@ -91,35 +100,43 @@ t.test('a reader that is closed at any moment gives its memory back', async t =>
         async next() {
           if (isOver) return undefined
           isOver = true
-          return { bytes: bytes.subarray(start, start + length), release() {} }
+          heldOfDrives++
+          const release = () => heldOfDrives--
+          return { bytes: bytes.subarray(start, start + length), release }
         },
         close() {},
       }
     },
   }
+  let offline: number | undefined
   const view = {
     dataCount,
     unitBytes,
     parityCount: 1,
     slotCount: dataCount + 1,
     codeOf: (parityCount: number) => codes.of(parityCount),
-    driveAt: () => drive,
+    driveAt: (slot: number) => (slot === offline ? undefined : drive),
     ready: () => undefined,
   } as unknown as SetView
   const before = windowPool.lentBytes
   const reader = () => new SetBlobReader(view, { id: '0'.repeat(26), size, check: 2 }, 0, size)
-  let wasRead = false
-  for (let turns = 0; turns < 60; turns++) {
-    const one = reader()
-    const outcome = one.next()
-    for (let turn = 0; turn < turns; turn++) await undefined
-    one.close()
-    const chunk = await outcome
-    wasRead ||= chunk !== undefined
-    chunk?.release()
-    t.equal(windowPool.lentBytes, before, `closed after ${turns} microtasks`)
+  for (const without of [undefined, 0]) {
+    offline = without
+    let wasRead = false
+    for (let turns = 0; turns < 60; turns++) {
+      const one = reader()
+      const outcome = one.next()
+      for (let turn = 0; turn < turns; turn++) await undefined
+      one.close()
+      const chunk = await outcome
+      wasRead ||= chunk !== undefined
+      if (turns % 2 === 0) t.equal(chunk?.bytes.length ?? size, size)
+      chunk?.release()
+      t.equal(windowPool.lentBytes, before, `closed after ${turns} microtasks`)
+      t.equal(heldOfDrives, 0, 'and to the drives theirs')
+    }
+    t.ok(wasRead, 'the last ones were closed after their answer')
   }
-  t.ok(wasRead, 'the last ones were closed after their answer')
 })
 
 t.test('the pool keeps a bounded amount of memory', async t => {

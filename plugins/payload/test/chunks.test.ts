@@ -19,10 +19,18 @@ class Source implements ChunkSource {
   left: number
   readonly #failsAt: number
   readonly bytes = randomBytes(chunkBytes)
+  /** Where each chunk is cut. */
+  readonly cuts: readonly number[]
 
-  constructor(count: number, failsAt = -1) {
+  constructor(count: number, { failsAt = -1, cuts = [] as readonly number[] } = {}) {
     this.left = count
     this.#failsAt = failsAt
+    this.cuts = cuts
+  }
+
+  get #pieces(): Buffer[] | undefined {
+    if (this.cuts.length === 0) return undefined
+    return [0, ...this.cuts].map((cut, i) => this.bytes.subarray(cut, this.cuts[i]))
   }
 
   async next(): Promise<BlobChunk | undefined> {
@@ -33,8 +41,14 @@ class Source implements ChunkSource {
     this.held++
     this.heldMost = Math.max(this.heldMost, this.held)
     let isReleased = false
+    const { bytes } = this
+    const pieces = this.#pieces
     return {
-      bytes: this.bytes,
+      get bytes() {
+        if (pieces !== undefined) throw new Error('pieces are not joined')
+        return bytes
+      },
+      pieces,
       release: () => {
         if (isReleased) this.releasedTwice++
         else this.held--
@@ -84,20 +98,24 @@ async function answer(
 }
 
 const drained = async (socket: ReturnType<typeof connect>) => {
-  let bytes = 0
-  for await (const piece of socket) bytes += piece.length
-  return bytes
+  const read: Buffer[] = []
+  for await (const piece of socket) read.push(piece)
+  return Buffer.concat(read)
 }
 
 t.test('a client that reads everything gets everything', async t => {
-  const source = new Source(9)
-  let bytes = 0
-  const error = await answer(source, 9, async socket => {
-    bytes = await drained(socket)
-  })
-  t.equal(error, undefined)
-  t.ok(bytes > 9 * chunkBytes && bytes < 9 * chunkBytes + 1000, `${bytes} bytes with the head`)
-  t.match(source, { held: 0, releasedTwice: 0, closed: 1 })
+  for (const cuts of [[], [1], [65_536, 65_537, 900_000]]) {
+    const source = new Source(9, { cuts })
+    let read = Buffer.alloc(0)
+    const error = await answer(source, 9, async socket => {
+      read = await drained(socket)
+    })
+    t.equal(error, undefined)
+    const body = read.subarray(read.indexOf('\r\n\r\n') + 4)
+    const expected = Buffer.concat(Array.from({ length: 9 }, () => source.bytes))
+    t.ok(body.equals(expected), `in chunks that are cut at ${cuts.join(', ') || 'no place'}`)
+    t.match(source, { held: 0, releasedTwice: 0, closed: 1 })
+  }
 })
 
 t.test('a client that stops reading keeps two chunks, and all return when it breaks off', async t => {
@@ -122,17 +140,17 @@ t.test('a client that stops reading keeps two chunks, and all return when it bre
 })
 
 t.test('a source that fails in the middle rejects, and its chunks return', async t => {
-  const source = new Source(9, 4)
+  const source = new Source(9, { failsAt: 4 })
   const error = await answer(source, 9, async socket => {
-    const bytes = await drained(socket).catch(() => 0)
-    t.ok(bytes < 9 * chunkBytes, 'the client cannot take it for complete')
+    const read = await drained(socket).catch(() => Buffer.alloc(0))
+    t.ok(read.length < 9 * chunkBytes, 'the client cannot take it for complete')
   })
   t.match(error, { message: 'the drive is gone' })
   t.match(source, { held: 0, releasedTwice: 0, closed: 1 })
 })
 
 t.test('a pipelined answer that fails before its turn sends nothing: its chunks have gone back', async t => {
-  const source = new Source(3, 2)
+  const source = new Source(3, { failsAt: 2 })
   let openGate = () => {}
   const gate = new Promise<void>(resolve => {
     openGate = resolve
