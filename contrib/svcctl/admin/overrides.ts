@@ -67,14 +67,7 @@ export const overrides: Readonly<Record<string, Override>> = {
       isEnded: ({ finished }) => finished === true,
       lineOf: ({ scanned, damaged, healed, failed, current }) =>
         `${scanned} looked at, ${damaged} damaged, ${healed} healed, ${failed} failed; now at ${current}`,
-      failureOf: ({ state, error, request, damaged, failed, dangling, removed }) =>
-        state !== 'completed'
-          ? `The job has ${state}: ${error}`
-          : (request as { dryRun?: boolean }).dryRun === true && Number(damaged) > 0
-            ? `${damaged} lack a shard or have a damaged one. Nothing was done: it was a dry run.`
-            : Number(failed) > 0 || Number(dangling) > Number(removed)
-              ? `${failed} could not be healed, ${dangling} are dangling.`
-              : undefined,
+      failureOf: healFailure,
       notesOf: redundancyNotes,
     },
   },
@@ -365,6 +358,21 @@ async function resealNotes(
 }
 
 /** A heal job only examines online drives: damage on an offline drive is not counted. */
+/** A repair is not finished while a drive is away: what lies on it was neither looked at nor stored elsewhere. */
+function healFailure(job: Answer): string | undefined {
+  const { state, error, request, damaged, failed, dangling, removed } = job
+  if (state !== 'completed') return `The job has ${state}: ${error}`
+  const isDry = (request as { dryRun?: boolean }).dryRun === true
+  if (isDry && Number(damaged) > 0)
+    return `${damaged} lack a shard or have a damaged one. Nothing was done: it was a dry run.`
+  if (Number(failed) > 0 || Number(dangling) > Number(removed))
+    return `${failed} could not be healed, ${dangling} are dangling.`
+  const away = (job.drives as readonly Answer[]).filter(drive => drive.state !== 'online' || Number(drive.offline) > 0)
+  if (away.length === 0) return undefined
+  const names = away.map(({ endpoint }) => String(endpoint)).join(', ')
+  return `What lies on drives that could not be read was not looked at: ${names}.`
+}
+
 async function redundancyNotes(_job: Answer, client: AdminClient): Promise<readonly string[]> {
   try {
     const { body } = await client.send({ operation: 'getRedundancy', method: 'GET', path: '/redundancy' })

@@ -884,11 +884,18 @@ t.test('the end of a heal job reports data on an offline drive', async t => {
   t.match([stdout, stderr], [/state: +completed/, ''], 'everything is there')
   renameSync(join(drives, 'd3'), join(drives, 'd3.away'))
   while ((await run(['admin', 'heal', 'status', 'set'])).code === 0) await sleep(100)
-  const dry = await admin(t, `${heal} --dry-run`)
-  t.match(dry.stdout, /damaged: +0\n/)
-  t.match(dry.stderr, /1 of 4 drives cannot be read\. 1 of 1 version or part lacks a shard/)
+  for (const command of [`${heal} --dry-run`, heal]) {
+    const ended = await run(['admin', ...command.split(' ')])
+    t.equal(ended.code, 1, 'a script does not take it for a finished repair')
+    t.match(ended.stdout, /damaged: +0\n/)
+    t.match(ended.stderr, /1 of 4 drives cannot be read\. 1 of 1 version or part lacks a shard/)
+    t.match(ended.stderr, /drives that could not be read was not looked at: \S+d3\./)
+  }
   const listed = await admin(t, 'heal list set')
-  t.match(listed.stdout, /DRY RUN .*\n\S+ +completed +\S+ +yes .*\n\S+ +completed +\S+ +no /)
+  t.match(
+    listed.stdout,
+    /DRY RUN .*\n\S+ +completed +\S+ +no .*\n\S+ +completed +\S+ +yes .*\n\S+ +completed +\S+ +no /,
+  )
 })
 
 t.test('an upload that the bucket has no room for leaves nothing behind', async t => {
