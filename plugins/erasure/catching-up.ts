@@ -2,7 +2,8 @@
  * Brings a drive that lacks changes up to the leader. If the drive's last change is one of the leader's, and the leader's ring of recent
  * changes has all later changes, only the keys of these changes are copied. Otherwise all records are compared, and records that the leader does
  * not have are deleted. Meanwhile the drive also gets each new change, and the leader reads each
- * record between two changes, so no old record overwrites a newer one.
+ * record between two changes, so no old record overwrites a newer one. A drive that refuses one of the new changes, because it is full for example,
+ * takes nothing after it: it would say that it has every change.
  *
  * The drive gets the leader's ring as well. When it leads later, other drives catch up from its ring, and find in it to which record a
  * shard belongs that was staged on them. Entries of its own that the leader does not have are of changes that were never confirmed:
@@ -62,6 +63,7 @@ export async function catchUp(options: CatchUpOptions): Promise<void> {
   const { set, member, log } = options
   const { leadership } = set
   const run: CatchUpRun = { ...options, leadership, staged: new Map(), notes: new Map() }
+  await settle(run)
   const leftStaged = await stagedIds(member)
   if (leftStaged.length > 0) run.staged = await identitiesOf(set, new Set(leftStaged))
   const missed = await missedChanges(set, member)
@@ -99,6 +101,19 @@ export async function catchUp(options: CatchUpOptions): Promise<void> {
     { path: member.path, slot: member.slot, records: count, isWhole: missed === undefined },
     'a drive has caught up',
   )
+}
+
+/**
+ * Resolves when both drives have made what they were sent before, which nobody sees until then. What the leader still makes as its own is sent to the
+ * other drive as well, but not what it got from a former leader before that drive came back.
+ */
+async function settle({ set, member }: CatchUpRun): Promise<void> {
+  member.lastSent = undefined
+  const settled = member.drive.execute(procedure.show, []).catch(error => {
+    set.onDriveError(member.slot, error)
+    throw error
+  })
+  await Promise.all([settled, set.show([], () => undefined)])
 }
 
 interface CatchUpRun extends CatchUpOptions {
@@ -195,6 +210,7 @@ function adopt(run: CatchUpRun, keys: readonly Buffer[], isLast: boolean): Promi
         slot: member.slot,
         generation: member.generation,
         shown,
+        lastSent: member.lastSent,
         staged,
         progress: isLast ? progress : undefined,
         unfinished: isLast ? undefined : set.epoch,

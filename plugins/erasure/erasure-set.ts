@@ -26,8 +26,8 @@
  * 3. A drive counts as having a shard only after it has confirmed it (staged and applied, or healed). A drive that finds one of its
  *    shards missing writes a note in the same change, and keeps the note until the record says so. So a drive that was restored from an
  *    old copy is never assumed to have a shard.
- * 4. A drive that was offline serves no records before it has all of the leader's changes. A drive that is only partly caught up says so on disk.
- *    It becomes the leader only if no better drive is there. Drives that then catch up from it compare all records instead of using the ring.
+ * 4. A drive that was offline serves no records before it has all of the leader's changes. A drive that is only partly caught up says so on disk,
+ *    and never stops saying so after it has refused a change that it was sent meanwhile. It becomes the leader only if no better drive is there. Drives that then catch up from it compare all records instead of using the ring.
  * 5. Shards are combined only if they belong to the same identity of the data. A body beside a record is verified as a whole. Each
  *    shard of a blob is verified by its own checksums, and has an id that is valid on its drive only (`idInSlot`).
  * 6. No two leaders have the same epoch: before its first change a leader has stored a block of epochs on a write quorum (`promise`,
@@ -61,6 +61,7 @@ import {
 } from './set-document.ts'
 import { progressKey, promiseKey } from './set-keys.ts'
 import {
+  type ApplyArgs,
   type Change,
   type DescribeArgs,
   type Mark,
@@ -445,7 +446,9 @@ export class ErasureSet implements SetView {
   #apply(change: Change, member: Member): Promise<boolean> {
     const isCatchingUp = member.state === 'behind'
     const { slot, generation } = member
-    return member.drive.execute<ShardNote[]>(procedure.apply, { ...change, slot, generation, isCatchingUp }).then(
+    const args: ApplyArgs = { ...change, slot, generation, isCatchingUp, lastSent: member.lastSent }
+    if (isCatchingUp) member.lastSent = change.progress
+    return member.drive.execute<ShardNote[]>(procedure.apply, args).then(
       notes => {
         this.#onShardNotes(slot, notes)
         return !isCatchingUp && member.state === 'current'

@@ -1,5 +1,6 @@
 /** A slot of the set and the drive in it, in the storage thread. `ErasureSet` owns the members and changes their state. */
 import type { DriveStatus, RebuildProgress } from 'svc/plugins/storage/api'
+import type { Progress } from './set-document.ts'
 import type { WatchedDrive } from './watched-drive.ts'
 
 /**
@@ -33,6 +34,8 @@ export class Member {
   returnedMs = Number.NEGATIVE_INFINITY
   /** Current, with the last changes that it lacked applied: they are on their way when it becomes current. */
   hasCaughtUp = true
+  /** The last change that it was sent since it began to catch up. */
+  lastSent: Progress | undefined
   /** Offline only because of a timeout. */
   isTimedOut = false
   /** How many timeouts it had. */

@@ -145,6 +145,8 @@ export interface ApplyArgs extends Change {
   readonly generation: number
   /** The drive lacks earlier changes, so this one does not advance its progress. */
   readonly isCatchingUp: boolean
+  /** If it is catching up: the change that it was sent before this one, if any. */
+  readonly lastSent: Progress | undefined
 }
 
 /** A record says that a drive has its shard, and the drive lacks it: the record has to be marked. */
@@ -158,6 +160,8 @@ export interface AdoptArgs {
   /** Generation of the drive in the slot: statements of records about an earlier drive need no correction. */
   readonly generation: number
   readonly shown: readonly Shown[]
+  /** The last change that the drive was sent while it catches up, if any. */
+  readonly lastSent: Progress | undefined
   /** Ids under which shards of these records may be staged, by the identity of the data. */
   readonly staged?: ReadonlyMap<number, string>
   /** With the last records: the progress that the drive has then. */
@@ -246,6 +250,18 @@ function remember(tx: Transaction, progress: Progress, operations: readonly Oper
   )
 }
 
+/** An earlier change failed on this drive while this request was on its way. */
+function lacksEarlier() {
+  return storageErrors.unavailable('The drive lacks an earlier change.')
+}
+
+/** For a drive that catches up, whose progress says nothing of the changes that it is sent meanwhile. Each of them has an entry in its ring. */
+function requireSent(tx: Transaction, lastSent: Progress | undefined): void {
+  if (lastSent === undefined) return
+  const entry = tx.get(ringKey(lastSent.index))
+  if (entry === undefined || compareProgress(decodeProgress(entry.value), lastSent) !== 0) throw lacksEarlier()
+}
+
 /** Stores that the drive has changes beyond its progress. `adopt` or `describe` removes this. */
 function begin(tx: Transaction, epoch: number): void {
   if (tx.get(unfinishedKey) === undefined) tx.put(unfinishedKey, encodeEpoch(epoch), upkeep)
@@ -312,12 +328,10 @@ export function createSetProcedures(options: SetProceduresOptions): Readonly<Rec
       progress: progressOf(tx),
     }),
     [procedure.apply]: (drive: Transaction, args: ApplyArgs): ShardNote[] => {
-      const { operations, before, progress, isCatchingUp } = args
+      const { operations, before, progress, isCatchingUp, lastSent } = args
       const tx = inSlot(drive, args.slot)
-      // An earlier change failed on this drive while this one was on its way.
-      if (!isCatchingUp && compareProgress(progressOf(tx), before) !== 0) {
-        throw storageErrors.unavailable('The drive lacks an earlier change.')
-      }
+      if (isCatchingUp) requireSent(tx, lastSent)
+      else if (compareProgress(progressOf(tx), before) !== 0) throw lacksEarlier()
       const notes: ShardNote[] = []
       for (const operation of operations) applyOperation(tx, operation, args, notes)
       remember(tx, progress, operations)
@@ -326,8 +340,9 @@ export function createSetProcedures(options: SetProceduresOptions): Readonly<Rec
       return notes
     },
     [procedure.adopt]: (drive: Transaction, args: AdoptArgs): ShardNote[] => {
-      const { progress, unfinished, slot } = args
+      const { progress, unfinished, slot, lastSent } = args
       const tx = inSlot(drive, slot)
+      requireSent(tx, lastSent)
       const notes = adopt(tx, args)
       if (unfinished !== undefined) begin(tx, unfinished)
       if (progress !== undefined) {

@@ -2,6 +2,9 @@
 import type { Derive, Procedure } from 'svc/plugins/storage/api'
 import { createSeededRandom, until } from 'svc/testing'
 import t, { type Test } from 'tap'
+import type { Member } from '../member.ts'
+import { setKey } from '../set-keys.ts'
+import { procedure } from '../set-procedures.ts'
 import { blobBytesIn, newFolders, openTestSet, type TestSet } from './fixtures/open-set.ts'
 
 const keepAlive = setInterval(() => undefined, 1000)
@@ -90,3 +93,35 @@ t.test('one drive is full, and lacks a change', async t => {
     return (await isFree()) && set.set.isWhole
   })
 })
+
+t.test(
+  'a full drive that catches up refuses a change, and takes its last records, which free more than they need',
+  async t => {
+    const { set, fill } = await fullSet(t)
+    t.teardown(() => set.stop())
+    const leader = set.set.leader() as Member
+    const back = set.set.members.find(member => member !== leader)!
+    await fill(set, [back.slot])
+    set.set.onLost(back, new Error('it is lost for this test'))
+    await set.backend.execute('delete', { name: 'name-0' })
+    let putting: Promise<unknown> | undefined
+    const { execute } = leader.drive
+    leader.drive.execute = <Result>(name: string, args: unknown, body?: Uint8Array): Promise<Result> => {
+      // In the same turn as the last records are read, so that the drive gets both before it answers the first.
+      const isLast = name === procedure.show && (args as Buffer[]).some(key => key.equals(setKey))
+      if (isLast) putting ??= set.backend.execute('put', { name: 'more', blobs: [] })
+      return execute.call(leader.drive, name, args, body) as Promise<Result>
+    }
+    set.set.onReturned(back, false)
+    await set.repairLoop.bringBack(signal)
+    await putting
+    leader.drive.execute = execute
+    t.equal(back.state, 'offline', 'it has refused the change')
+    await deleteAll(set)
+    await isSo('it has room, and every change', async () => {
+      await set.repairLoop.bringBack(signal)
+      return set.set.isWhole
+    })
+    t.ok(await back.drive.get(keyOf('more')))
+  },
+)
