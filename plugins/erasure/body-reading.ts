@@ -128,8 +128,8 @@ export interface ShardsRead {
 }
 
 /**
- * As many shards of a body as are needed, of any drives. Rejects with `gone` if the record was replaced in the meantime, and with
- * `unavailable` or `corrupt` if there are too few.
+ * As many shards of a body as are needed, of any drives. Rejects with `gone` if the record was replaced in the meantime, and if there are
+ * too few, with `corrupt` if that is because of damage, else with `unavailable`.
  */
 export async function readShards(
   view: SetView,
@@ -140,7 +140,8 @@ export async function readShards(
   const shards: (Buffer | undefined)[] = new Array(view.slotCount).fill(undefined)
   let present = 0
   let count = 0
-  let isDamaged = false
+  /** Mask of the shards that were found missing or damaged. */
+  let damaged = 0
   const read = async (shard: number, isExpected: boolean): Promise<void> => {
     const slot = slotOfShard(view, shard, head.rotation)
     const drive = view.driveAt(slot)
@@ -154,7 +155,7 @@ export async function readShards(
       count++
     } catch (error) {
       if (isAboutShard(error)) {
-        isDamaged = true
+        damaged |= 1 << shard
         if (isExpected) view.onMissingShard({ slot, key, identity: head.identity })
       } else view.onDriveError(slot, error)
     }
@@ -171,5 +172,18 @@ export async function readShards(
   const now = await (await view.leader()).drive.get(key)
   if (now === undefined || identityOf(now.value) !== head.identity) throw storageErrors.gone()
   const detail = `${count} of the ${head.dataCount} shards that are needed can be read.`
-  throw isDamaged ? storageErrors.corrupt(detail) : storageErrors.unavailable(detail)
+  throw isBeyondHelp(view, head, damaged) ? storageErrors.corrupt(detail) : storageErrors.unavailable(detail)
+}
+
+/**
+ * Whether too few shards are left even once every drive answers and has the record: the leader has it first. `damaged`: mask of the shards that
+ * were found so.
+ */
+function isBeyondHelp(view: SetView, head: RecordHead, damaged: number): boolean {
+  let left = 0
+  for (let shard = 0; shard < view.slotCount; shard++) {
+    const isLeft = (damaged & (1 << shard)) === 0 && isComplete(view, head, slotOfShard(view, shard, head.rotation))
+    if (isLeft) left++
+  }
+  return damaged !== 0 && left < head.dataCount
 }

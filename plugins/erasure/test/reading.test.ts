@@ -1,10 +1,13 @@
 /** Memory of read windows is reused, and never while a reader still uses it. */
 import type { BlobChunk, BlobReader, BlobRef, Derive } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
 import { createSeededRandom } from 'svc/testing'
 import t from 'tap'
 import { SetBlobReader } from '../blob-reading.ts'
+import { readShards } from '../body-reading.ts'
 import { Codes } from '../codec/codes.ts'
 import { ShardMemory } from '../codec/shard-memory.ts'
+import { encodeRecord, plainHead } from '../set-record.ts'
 import type { SetView } from '../set-view.ts'
 import { WindowPool, windowPool } from '../window-pool.ts'
 import { newFolders, openTestSet } from './fixtures/open-set.ts'
@@ -162,4 +165,35 @@ t.test('buffers of a length that is used no more make room for those that are', 
   t.equal(pool.keptBytes, 950)
   t.equal(pool.acquire(550), long, 'it was kept')
   t.equal(pool.lentBytes, 550)
+})
+
+t.test('a body is damaged if too few shards are left, not if other drives do not have its record yet', async t => {
+  const [slotCount, dataCount] = [6, 4]
+  const generations = Buffer.from([1, 1, 1, 1, 0, 1])
+  const counts = { dataCount, parityCount: slotCount - dataCount, bodyBytes: 4000, generations }
+  const head = { ...plainHead, ...counts, body: 'sharded' as const, identity: 7 }
+  const body = { segment: 1, offset: 0, size: 1000, check: 0 }
+  const value = encodeRecord(head, Buffer.from('value'))
+  const readWith = (recordCount: number, damagedCount: number) => {
+    const driveAt = (slot: number) => ({
+      get: () => (slot < recordCount ? { value, body: slot === 4 ? undefined : body } : undefined),
+      readBody: async () => {
+        if (slot < damagedCount) throw storageErrors.gone()
+        return Buffer.alloc(1000)
+      },
+    })
+    const view = {
+      slotCount,
+      driveAt,
+      generationAt: () => 1,
+      onMissingShard: () => undefined,
+      ready: () => undefined,
+      leader: () => ({ slot: 3, drive: driveAt(0) }),
+    }
+    return readShards(view as unknown as SetView, Buffer.from('key'), head)
+  }
+  t.equal((await readWith(6, 1)).present, 0b101110)
+  await t.rejects(readWith(4, 1), { code: 'unavailable' }, 'the others get the record in a moment')
+  await t.rejects(readWith(6, 2), { code: 'corrupt' })
+  await t.rejects(readWith(4, 2), { code: 'corrupt' })
 })
