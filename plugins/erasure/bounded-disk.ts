@@ -15,7 +15,7 @@ const reservedThreads = 8
  * For one drive and one thread of ours: an equal share, so that the others go on, however many hang. The index of each drive occupies another thread
  * while it commits. A pool that is too small for that leaves one thread to the others.
  */
-function operationsMax(driveCount: number, { workerCount }: Pick<Threads, 'workerCount'>): number {
+export function operationsMaxOf(driveCount: number, { workerCount }: Pick<Threads, 'workerCount'>): number {
   const poolThreads = Number(process.env.UV_THREADPOOL_SIZE) || poolThreadsDefault
   const share = Math.floor((poolThreads - reservedThreads) / driveCount) - 1
   return Math.max(1, Math.floor((share > 0 ? share : poolThreads - 1) / (1 + workerCount)))
@@ -52,9 +52,9 @@ class Turns {
   }
 }
 
-/** For one of so many drives of the process. */
-export function boundedDisk(disk: Disk, driveCount: number, threads: Pick<Threads, 'workerCount'>): Disk {
-  const turns = new Turns(operationsMax(driveCount, threads))
+/** For one drive. */
+export function boundedDisk(disk: Disk, operationsMax: number): Disk {
+  const turns = new Turns(operationsMax)
   return {
     open: async (path, options) => new BoundedFile(await turns.run(() => disk.open(path, options)), turns),
     makeDirectory: path => turns.run(() => disk.makeDirectory(path)),

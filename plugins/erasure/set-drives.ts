@@ -4,7 +4,7 @@ import type { DriveOptions, DrivesService } from 'svc/plugins/drive/api'
 import type { Redundancy, StorageBackendOptions } from 'svc/plugins/storage/api'
 import type { AnswerWatch } from './answer-watch.ts'
 import { SetBlobWriter } from './blob-writing.ts'
-import { boundedDisk } from './bounded-disk.ts'
+import { boundedDisk, operationsMaxOf } from './bounded-disk.ts'
 import { ShardMemory } from './codec/shard-memory.ts'
 import type { KnownBlob } from './set-transaction.ts'
 import type { SetView } from './set-view.ts'
@@ -27,6 +27,8 @@ export interface SetContext extends StorageBackendOptions {
   readonly shareOf?: number
   /** Number of sets that share the memory for stripes. Default 1. */
   readonly setCount?: number
+  /** Concurrent operations on files of a drive, in each thread. Default: an equal share of the threads for them. */
+  readonly operationsMax?: number
 }
 
 /** Lower bound for each of many sets: a few stripes of the widest set. */
@@ -55,7 +57,7 @@ export function threadsOf({ threads, name }: Pick<SetContext, 'threads' | 'name'
 
 /** A drive of the set; it has the same name in each thread. */
 export function createDrive(
-  { drives, procedures, derive, threads, ports, log, endpoints, name, shareOf }: SetContext,
+  { drives, procedures, derive, threads, ports, log, endpoints, name, shareOf, operationsMax }: SetContext,
   index: number,
   watch: AnswerWatch,
   own: Pick<DriveOptions, 'deploymentId' | 'garbage' | 'finality' | 'onFault'> = {},
@@ -68,7 +70,7 @@ export function createDrive(
     derive,
     threads,
     ports,
-    disk: boundedDisk(drives.disk, driveCount, threads),
+    disk: boundedDisk(drives.disk, operationsMax ?? operationsMaxOf(driveCount, threads)),
     log,
     ...own,
     shareOf: driveCount,

@@ -20,6 +20,8 @@ export interface SetsOptions extends Omit<SetsService, 'create'> {
   readonly retryMsMax?: number
   /** What is asked of the file systems of drives; absent: the real ones. */
   readonly fileSystems?: Pick<BackendOptions, 'isMount' | 'sharedFileSystems'>
+  /** See `SetContext`. */
+  readonly operationsMax?: number
 }
 
 /** `name` is undefined for a set that is the whole storage. */
@@ -28,7 +30,7 @@ export interface Sets extends Omit<SetsService, 'create'> {
 }
 
 export function createSets(options: SetsOptions): Sets {
-  const { drives, open, parityOf, reducedParityCount, retryMsMax, fileSystems, ...service } = options
+  const { drives, open, parityOf, reducedParityCount, retryMsMax, fileSystems, operationsMax, ...service } = options
   return {
     ...service,
     create(given) {
@@ -41,6 +43,7 @@ export function createSets(options: SetsOptions): Sets {
         parityCount: parityOf(given.endpoints.length),
         reducedParityCount,
         retryMsMax,
+        operationsMax,
         onOpen(next) {
           if (opened !== undefined) open.delete(opened)
           opened = next

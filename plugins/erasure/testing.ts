@@ -13,13 +13,18 @@ export interface SimulatedSets {
 }
 
 /** In one thread, for one life of a process. */
-export function createSimulatedSets(drives: DrivesService, parityOf: (driveCount: number) => number): SimulatedSets {
+export function createSimulatedSets(
+  drives: DrivesService,
+  parityOf: (driveCount: number) => number,
+  operationsMax?: number,
+): SimulatedSets {
   const open = new Set<OpenSet>()
   const service = createSets({
     drives,
     open,
     parityOf,
     reducedParityCount: 0,
+    operationsMax,
     // Simulated folders are on no file system: asking the real one would take a time that does not depend on the seed.
     fileSystems: { isMount: async () => true, sharedFileSystems: async () => [] },
     validate: () => [],

@@ -25,6 +25,8 @@ import { dataBytesOf, generationsOf, headOf, identityOf } from '../set-record.ts
 import { connectAll, SimulatedHardware } from './simulated-hardware.ts'
 
 const keyCount = 10
+/** The bound of `boundedDisk` is drawn: from 1 to this. */
+const operationsMaxMax = 3
 const lastKey = Buffer.from('last')
 const keyOf = (name: string) => Buffer.from(`t${name}`, 'latin1')
 const start = Buffer.from([0])
@@ -98,6 +100,8 @@ export class SimulatedSet {
   /** Parity of every other body, if it is less than that of the set. */
   readonly reducedParityCount: number
   readonly #paths: readonly string[]
+  /** With few threads a drive does one thing after the other; changes then wait for each other longer. */
+  readonly #operationsMax: number
   #runs = new Map<number, Run>()
   #nextRun = 1
   #acknowledged: number[] = []
@@ -125,6 +129,7 @@ export class SimulatedSet {
     this.parityCount = parity.parityCount
     this.reducedParityCount = parity.reducedParityCount
     this.counts = counts
+    this.#operationsMax = 1 + random.integer(operationsMaxMax)
     this.#paths = Array.from({ length: driveCount }, (_, i) => `/d${i}`)
     this.hardware = this.#paths.map(path => new SimulatedHardware(path, random, 2 ** 40))
   }
@@ -170,6 +175,7 @@ export class SimulatedSet {
       // The folders are on no file system: asking the real one would take a time that does not depend on the seed.
       sharedFileSystems: async () => [],
       threads: createSingleThread(log),
+      operationsMax: this.#operationsMax,
       ports: { clock: this.#time.clock, random: this.random },
       log,
       drives: this.#drives.service,

@@ -37,6 +37,8 @@ const starts: Readonly<Record<string, string>> = {
   h: 'tr',
   i: 'ts',
 }
+/** Concurrent operations on a drive are drawn: from 1 to this. */
+const operationsMaxMax = 3
 const keyOf = (name: string) => Buffer.from(`${starts[name]}\0${name}`, 'latin1')
 const recordsStart = Buffer.from('t')
 const recordsEnd = Buffer.from('v')
@@ -156,6 +158,7 @@ export class SimulatedPools {
   /** By pool. */
   readonly pools: Hardware[][] = []
   readonly counts: Counts
+  readonly #operationsMax: number
   readonly #runs = new Map<number, Run>()
   #nextRun = 1
   #acknowledged: number[] = []
@@ -175,6 +178,7 @@ export class SimulatedPools {
     this.random = random
     this.#time = new SimulatedTime(random, 4)
     this.counts = counts
+    this.#operationsMax = 1 + random.integer(operationsMaxMax)
     this.addPool(3)
     this.addPool(2)
   }
@@ -209,7 +213,7 @@ export class SimulatedPools {
       disk: connectAll(all, isAlive),
       indexOf: path => all.find(one => one.path === path)!.index,
     })
-    const sets = createSimulatedSets(drives.service, () => 1)
+    const sets = createSimulatedSets(drives.service, () => 1, this.#operationsMax)
     // In any order: pools are recognized by what they say.
     const named = this.pools.map(pool => pool.map(({ path }) => path))
     if (this.#base > 0 && this.random.float() < 0.5) named.reverse()
