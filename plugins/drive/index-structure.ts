@@ -118,7 +118,10 @@ class StructureCheck {
     this.#walk(main, compareBytes, (key, value, isTree) => {
       if (!isTree) return
       if (value?.length !== treeBytes) throw new Unsound('the root record of a table is truncated')
-      // Names end in a zero.
+      // LMDB finds no other: it would create an empty table beside it.
+      if (key.at(-1) !== 0) throw new Unsound('the name of a table does not end in a zero')
+      // LMDB would look for keys in another order, or for several values of a key.
+      if (value.readUInt16LE(4) !== 0) throw new Unsound('a table has unknown flags')
       tables.set(key.toString('latin1', 0, key.length - 1), readTree(value, 0))
     })
     for (const [name, tree] of tables) {
