@@ -16,7 +16,8 @@ const keepAlive = setInterval(() => undefined, 1000)
 t.teardown(() => clearInterval(keepAlive))
 
 const derive: Derive = () => undefined
-const lengthOf = ({ bytes, pieces }: BlobChunk) => pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? bytes.length
+/** Joins nothing. */
+const lengthOf = (chunk: BlobChunk) => chunk.pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? chunk.bytes.length
 
 t.test('concurrent readers get their own bytes, even if some end early or drives are offline', async t => {
   const seed = Number(process.env.SEED ?? 1 + Math.floor(Math.random() * 2 ** 30))
