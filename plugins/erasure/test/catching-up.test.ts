@@ -1,5 +1,4 @@
 /** A drive that has caught up has every change: also one that was under way meanwhile, or that it has refused. */
-
 import { pino } from 'pino'
 import type { Derive, Procedure } from 'svc/plugins/storage/api'
 import { until } from 'svc/testing'
@@ -18,6 +17,8 @@ const keyOf = (name: string) => Buffer.from(`t${name}`)
 const procedures: Readonly<Record<string, Procedure>> = {
   put: (tx, { name }: { readonly name: string }) => tx.put(keyOf(name), Buffer.from(name)),
 }
+/** On a busy machine no drive times out, and none is left behind because it takes long to open. */
+const tickMs = 60_000
 const { signal } = new AbortController()
 
 function membersOf({ set }: TestSet): { leader: Member; others: Member[] } {
@@ -25,7 +26,7 @@ function membersOf({ set }: TestSet): { leader: Member; others: Member[] } {
   return { leader, others: set.members.filter(each => each !== leader) }
 }
 
-/** Calls `before` ahead of the requests to a drive that it is meant for. */
+/** Calls `before` ahead of each request to a drive; what it returns takes the place of the arguments. */
 function intercept({ drive }: Member, before: (name: string, args: unknown) => unknown): () => void {
   const { execute } = drive
   drive.execute = <Result>(name: string, args: unknown, body?: Uint8Array): Promise<Result> =>
@@ -42,7 +43,7 @@ async function requireSame(t: Test, set: TestSet, names: readonly string[]): Pro
 }
 
 t.test('a drive refuses a change while its last records are on their way', async t => {
-  const set = await openTestSet(await newFolders(t, 3), { procedures, derive, parityCount: 1 })
+  const set = await openTestSet(await newFolders(t, 3), { procedures, derive, parityCount: 1, tickMs })
   t.teardown(() => set.stop())
   const { leader, others } = membersOf(set)
   const [back] = others as [Member]
@@ -72,7 +73,7 @@ t.test('a drive refuses a change while its last records are on their way', async
 
 t.test('the new leader has not made a change yet when a drive that lacks it comes back', async t => {
   const hanging = new Set<string>()
-  const set = await openTestSet(await newFolders(t, 4), { procedures, derive, parityCount: 2, hanging, tickMs: 60_000 })
+  const set = await openTestSet(await newFolders(t, 4), { procedures, derive, parityCount: 2, hanging, tickMs })
   t.teardown(() => set.stop())
   const { leader, others } = membersOf(set)
   const [next, back, third] = others as [Member, Member, Member]
