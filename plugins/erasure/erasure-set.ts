@@ -536,11 +536,16 @@ export class ErasureSet implements SetView {
    * Every current drive was passed the same changes, so any may lead. Prefers a drive without unanswered requests; otherwise the one whose oldest
    * unanswered request is the newest.
    */
+  /** The drive that owes the fewest answers has made every change that was acknowledged. */
   #chooseLeader(): void {
     const owing = ({ drive }: Member) => drive.answers.oldest?.serial ?? Number.POSITIVE_INFINITY
-    const next = this.members
-      .filter(({ state }) => state === 'current')
-      .reduce<Member | undefined>((best, each) => (best && owing(best) >= owing(each) ? best : each), undefined)
+    const current = this.members.filter(({ state }) => state === 'current')
+    // Others still make what they had missed, and would be read without it.
+    const caughtUp = current.filter(({ hasCaughtUp }) => hasCaughtUp)
+    const next = (caughtUp.length > 0 ? caughtUp : current).reduce<Member | undefined>(
+      (best, each) => (best && owing(best) >= owing(each) ? best : each),
+      undefined,
+    )
     if (next === undefined) {
       this.#options.log.error(
         'no drive of the set has all of its records: nothing can be read or written until such a drive is back',

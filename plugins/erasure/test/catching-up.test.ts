@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { catchUp } from '../catching-up.ts'
 import type { Member } from '../member.ts'
 import { setKey } from '../set-keys.ts'
-import { type ApplyArgs, procedure } from '../set-procedures.ts'
+import { type AdoptArgs, type ApplyArgs, procedure } from '../set-procedures.ts'
 import { newFolders, openTestSet, type TestSet } from './fixtures/open-set.ts'
 
 const keepAlive = setInterval(() => undefined, 1000)
@@ -100,4 +100,31 @@ t.test('the new leader has not made a change yet when a drive that lacks it come
   await catching
   t.equal(back.state, 'current')
   t.ok(await back.drive.get(keyOf('under-way')), 'it has what the leader has')
+})
+
+t.test('the leader fails while a drive makes the last records that it had missed', async t => {
+  const hanging = new Set<string>()
+  const set = await openTestSet(await newFolders(t, 4), { procedures, derive, parityCount: 2, hanging, tickMs })
+  t.teardown(() => set.stop())
+  const { leader, others } = membersOf(set)
+  const [third, back, fourth] = others as [Member, Member, Member]
+  const lose = (member: Member) => set.set.onLost(member, new Error('it is lost for this test'))
+  lose(back)
+  await set.backend.execute('put', { name: 'missed' })
+  hanging.add(third.path)
+  const changing = set.backend.execute('put', { name: 'under-way' })
+  await until(async () => (await fourth.drive.get(keyOf('under-way'))) !== undefined)
+  const stop = intercept(back, (name, args) => {
+    if (name === procedure.adopt && (args as AdoptArgs).progress !== undefined) hanging.add(back.path)
+  })
+  set.set.onReturned(back, false)
+  const catching = catchUp({ set: set.set, member: back, log: pino({ level: 'silent' }), signal })
+  await until(() => back.state === 'current')
+  stop()
+  lose(fourth)
+  lose(leader)
+  t.ok(await (set.set.leader() as Member).drive.get(keyOf('missed')), 'what was acknowledged is read')
+  t.equal(set.set.leader(), third, 'although it owes an older answer')
+  hanging.clear()
+  await Promise.allSettled([changing, catching])
 })
