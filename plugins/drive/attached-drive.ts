@@ -25,13 +25,14 @@ import { type ArenaRegion, BodyArena } from './body-arena.ts'
 import { BodyReader } from './body-reader.ts'
 import { asBuffer, decodeCounter, keyText } from './bytes.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
-import { unpackEntries, walk, walkOver } from './cursor.ts'
+import { walk, walkOver } from './cursor.ts'
 import { explainedBody, type NoteDamage } from './damage.ts'
 import type { DrivePorts } from './disk.ts'
 import { noPosition } from './drive.ts'
 import { positionKey } from './index-position.ts'
 import type { IndexStore } from './index-store.ts'
 import { segmentName } from './journal.ts'
+import { walkPacked } from './memtable-walk.ts'
 import { Place } from './place.ts'
 import { SharedState } from './shared-state.ts'
 import { createSpaceBudget } from './space.ts'
@@ -318,7 +319,7 @@ class AttachedDrive {
       this.#index.refresh()
       const position = this.#index.get('internal', positionKey) ?? noPosition
       if (positions.some(other => position.equals(other)))
-        return walkOver(this.#index, table, unpackEntries(entries), start, end, visit)
+        return walkOver(this.#index, table, walkPacked(entries), start, end, visit)
     }
     throw storageErrors.unavailable('The index changes faster than it can be read.')
   }

@@ -5,6 +5,7 @@
  */
 import { addSums } from './bytes.ts'
 import { RunningDigest } from './index-digest.ts'
+import { OrderedMap } from './ordered-map.ts'
 
 /** How much of a journal segment is still needed. */
 export interface SegmentUse {
@@ -17,8 +18,8 @@ export interface SegmentUse {
 
 export class ChangeSet {
   /** Stored records; null for a deleted one. */
-  readonly records = new Map<string, Buffer | null>()
-  readonly derived = new Map<string, Uint8Array | null>()
+  readonly records = new OrderedMap<Buffer | null>()
+  readonly derived = new OrderedMap<Uint8Array | null>()
   /** Differences to the layer below, not sums. */
   readonly counters = new Map<string, readonly number[]>()
   /** Differences of the number of records that reference a blob, by blob id. */

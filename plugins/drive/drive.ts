@@ -29,7 +29,7 @@ import { keyText } from './bytes.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { Compaction } from './compaction.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
-import { collectMemtable, packEntries, walk } from './cursor.ts'
+import { walk } from './cursor.ts'
 import { Damage, explainedBody, type NoteDamage } from './damage.ts'
 import type { DeadBlobs } from './dead-blobs.ts'
 import type { DrivePorts } from './disk.ts'
@@ -43,6 +43,7 @@ import { JournalCheck } from './journal-check.ts'
 import { segmentHeaderBytes } from './journal-format.ts'
 import { SegmentDamage } from './journal-reader.ts'
 import type { DriveLock } from './lock.ts'
+import { packEntries, walkLayers } from './memtable-walk.ts'
 import { type DriveParts, openDrive } from './open-drive.ts'
 import type { Space } from './space.ts'
 import type { DriveState, MemtableObserver } from './state.ts'
@@ -232,7 +233,7 @@ export class Drive {
     const positions = [index.get('internal', positionKey) ?? noPosition]
     // An index that already has the frozen set is fine, too: laying the set over it changes nothing.
     if (frozen !== undefined) positions.push(encodePosition(frozen))
-    const entries = packEntries(collectMemtable(table, [frozen?.changes, durable], start, end))
+    const entries = packEntries(walkLayers(table, [frozen?.changes, durable], start, end))
     return { positions: positions.map(withOwnMemory), entries }
   }
 

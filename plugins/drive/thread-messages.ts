@@ -1,6 +1,6 @@
 /** The messages between the storage thread and the workers. They stay within one process, so they have no stable format. */
 import { CatalogError } from 'svc/kernel'
-import type { PackedEntries } from './cursor.ts'
+import type { PackedEntries } from './memtable-walk.ts'
 
 /** Message names within a drive's scope: see `createThreadScopes`. */
 export const message = {
