@@ -533,10 +533,9 @@ export class ErasureSet implements SetView {
   }
 
   /**
-   * Every current drive was passed the same changes, so any may lead. Prefers a drive without unanswered requests; otherwise the one whose oldest
-   * unanswered request is the newest.
+   * Every current drive was passed the same changes, so any may lead. Prefers a drive without unanswered requests, otherwise the one whose oldest
+   * unanswered request is the newest: it has made every change that was acknowledged.
    */
-  /** The drive that owes the fewest answers has made every change that was acknowledged. */
   #chooseLeader(): void {
     const owing = ({ drive }: Member) => drive.answers.oldest?.serial ?? Number.POSITIVE_INFINITY
     const current = this.members.filter(({ state }) => state === 'current')
