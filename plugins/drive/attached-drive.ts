@@ -26,7 +26,7 @@ import { BodyReader } from './body-reader.ts'
 import { asBuffer, decodeCounter, keyText } from './bytes.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
 import { walk, walkOver } from './cursor.ts'
-import { explainedBody, type NoteDamage } from './damage.ts'
+import { type DamageFinding, explainedBody, type NoteDamage } from './damage.ts'
 import type { DrivePorts } from './disk.ts'
 import { noPosition } from './drive.ts'
 import { positionKey } from './index-position.ts'
@@ -179,7 +179,8 @@ class AttachedDrive {
       spare: id => threads.call<void>(main, message.spareBlob, id),
       discard: id => threads.call<void>(main, message.discardBlob, id),
     })
-    if (isAlone) this.#noteDamage = (place, reason) => threads.call<boolean>(main, message.noteDamage, [place, reason])
+    if (isAlone)
+      this.#noteDamage = (place, reason) => threads.call<DamageFinding>(main, message.noteDamage, [place, reason])
     this.#blobReading = new BlobReading(ports.disk, files, config.readBufferBytes, this.#noteDamage)
     this.#blobWriting = blobWriting(ports.disk, files, config, createSpaceBudget(this.#shared.spaceCells))
   }

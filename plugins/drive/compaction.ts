@@ -65,6 +65,8 @@ export interface CompactionOptions {
   readonly bytesPerSecond: number
   readonly readWindowMs: number
   isFull(): boolean
+  /** Whether the drive is not where it was. */
+  isAway(): boolean
   /** Free bytes of the file system at the last measurement. */
   freeBytes(): number
   onSegmentRemoved(segment: number): void
@@ -253,7 +255,8 @@ export class Compaction {
   onDamaged(segment: number, { offset, message }: SegmentDamage): void {
     // The segment may have been removed or retired while it was being read.
     const isKept = this.#options.journal.segments.has(segment) && !this.#retired.has(segment)
-    if (!isKept || this.#damaged.has(segment)) return
+    // Nothing can be said of it while the drive is not where it was.
+    if (!isKept || this.#damaged.has(segment) || this.#options.isAway()) return
     this.#damaged.set(segment, { rescueMs: 0, isHeader: offset === 0 })
     this.#options.log.error({ segment, offset, reason: message }, 'a journal segment is damaged')
   }

@@ -13,16 +13,20 @@ const damagesMax = 10_000
 export type DamagedPlace = { readonly blobId: string } | { readonly segment: number; readonly offset: number }
 
 /**
- * Notes damage and resolves with true if a record refers to the blob, or if the body's segment has live bytes. Otherwise the bytes were deleted, or
- * have moved.
+ * - `damaged`: a record refers to the blob, or the body's segment has live bytes. It is noted.
+ * - `outdated`: the bytes were deleted, or have moved.
+ * - `away`: the drive is not where it was, so nothing can be said of its bytes.
  */
-export type NoteDamage = (place: DamagedPlace, reason: string) => MaybePromise<boolean>
+export type DamageFinding = 'damaged' | 'outdated' | 'away'
+
+export type NoteDamage = (place: DamagedPlace, reason: string) => MaybePromise<DamageFinding>
 
 export interface DamageOptions {
   readonly log: Logger
   readonly path: string
   isBlobReferenced(id: string): boolean
   hasLiveBytes(segment: number): boolean
+  isAway(): boolean
 }
 
 /** In the storage thread. */
@@ -45,13 +49,15 @@ export class Damage {
   }
 
   readonly note: NoteDamage = (place, reason) => {
-    const { log, path, isBlobReferenced, hasLiveBytes } = this.#options
+    const { log, path, isBlobReferenced, hasLiveBytes, isAway } = this.#options
     const isNeeded = 'blobId' in place ? isBlobReferenced(place.blobId) : hasLiveBytes(place.segment)
+    if (!isNeeded) return 'outdated'
+    if (isAway()) return 'away'
     const name = nameOf(place)
-    if (!isNeeded || this.#names.has(name) || this.count >= damagesMax) return isNeeded
+    if (this.#names.has(name) || this.count >= damagesMax) return 'damaged'
     this.#names.add(name)
     log.error({ path, ...place, reason }, 'the body of an object is missing or damaged')
-    return true
+    return 'damaged'
   }
 
   /** The records that referred to these blobs are gone. */
@@ -65,13 +71,15 @@ export class Damage {
   }
 }
 
+const awayDetail = 'The drive was moved away or is not mounted: its data can be read again when it is back.'
+
 function nameOf(place: DamagedPlace): string {
   return 'blobId' in place ? place.blobId : `${place.segment}:${place.offset}`
 }
 
 /**
- * The error that a reader gets: `gone` if the record is outdated, `corrupt` if the drive has lost the bytes. Without `note`: `gone` if the bytes are
- * missing, otherwise the error itself.
+ * The error that a reader gets: `gone` if the record is outdated, `corrupt` if the drive has lost the bytes, `unavailable` if the drive itself is not
+ * there. Without `note`: `gone` if the bytes are missing, otherwise the error itself.
  */
 export async function explainUnreadable(error: unknown, place: DamagedPlace, note: NoteDamage | undefined) {
   const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT' || isGone(error)
@@ -80,8 +88,9 @@ export async function explainUnreadable(error: unknown, place: DamagedPlace, not
   const what = 'blobId' in place ? `Blob ${place.blobId}` : `A body in segment ${place.segment} at ${place.offset}`
   const reason = isMissing ? 'its file is missing' : (error as Error).message
   try {
-    const isNeeded = await note(place, reason)
-    if (isMissing && !isNeeded) return storageErrors.gone()
+    const finding = await note(place, reason)
+    if (finding === 'away') return storageErrors.unavailable(awayDetail, { cause: error })
+    if (isMissing && finding === 'outdated') return storageErrors.gone()
   } catch {
     // The storage thread is closing the drive: it cannot say.
     if (isMissing) return storageErrors.gone()

@@ -152,6 +152,7 @@ export class Drive {
       path: options.path,
       isBlobReferenced: id => parts.state.isBlobReferenced(id),
       hasLiveBytes: segment => (parts.state.segments.get(segment)?.liveBytes ?? 0) > 0,
+      isAway: () => parts.lock.isAway(),
     })
     this.compaction = new Compaction({
       disk,
@@ -166,6 +167,7 @@ export class Drive {
       bytesPerSecond: options.config.compactionBytesPerSecond,
       readWindowMs: options.readWindowMs ?? readWindowMs,
       isFull: () => parts.space.isFull(),
+      isAway: () => parts.lock.isAway(),
       freeBytes: () => parts.space.latest.freeBytes,
       onSegmentRemoved: segment => {
         this.damage.forgetSegment(segment)

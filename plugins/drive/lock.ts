@@ -21,6 +21,8 @@ export interface DriveLock {
   watch(file: string | undefined): void
   /** Why the drive may not be written any more. Undefined as long as all files are the locked ones. Once set, it stays. */
   loss(): Error | undefined
+  /** Whether a file is not in its place now, as while the folder of the drive is moved away or not mounted. */
+  isAway(): boolean
   release(): void
 }
 
@@ -29,6 +31,7 @@ export const noLock: DriveLock = {
   lockJournal() {},
   watch() {},
   loss: () => undefined,
+  isAway: () => false,
   release() {},
 }
 
@@ -47,6 +50,13 @@ export function lockDrive(path: string): DriveLock {
     databases.push(lockFile(path, file))
     held.set(file, identityOf(file))
   }
+  const missing = (): string | undefined => {
+    for (const [file, { dev, ino }] of held) {
+      const now = identityOf(file)
+      if (now.dev !== dev || now.ino !== ino) return file
+    }
+    return undefined
+  }
   take(`${path}/${lockFiles[0]}`)
   return {
     lockJournal: () => take(`${path}/${lockFiles[1]}`),
@@ -57,16 +67,15 @@ export function lockDrive(path: string): DriveLock {
     },
     loss() {
       if (lost !== undefined) return lost
-      for (const [file, { dev, ino }] of held) {
-        const now = identityOf(file)
-        if (now.dev === dev && now.ino === ino) continue
+      const file = missing()
+      if (file !== undefined) {
         lost = new Error(
           `${file} was removed or replaced while the drive was in use. Nothing more is written to the drive.`,
         )
-        break
       }
       return lost
     },
+    isAway: () => missing() !== undefined,
     release() {
       for (const database of databases.splice(0)) database.close()
     },

@@ -1,6 +1,6 @@
 /** The drive on the real disk: the contract, the lock, the format, damage, a full disk, workers. */
 import { execFile } from 'node:child_process'
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,6 +19,7 @@ import type { Disk, DiskFile } from '../disk.ts'
 import { Drive, type DriveOptions } from '../drive.ts'
 import { createDrives } from '../drives.ts'
 import { lmdbIndexFolder } from '../index-folder.ts'
+import { SegmentDamage } from '../journal-reader.ts'
 import { lockDrive } from '../lock.ts'
 import { checkDrive, peekDrive } from '../preflight.ts'
 import { SharedState, sharedStateBytes } from '../shared-state.ts'
@@ -449,6 +450,42 @@ t.test('missing and damaged bodies that a record refers to are told, once each',
   t.match(drive.status(), { state: 'online', error: /^3 bodies of objects/, metrics: { damagedBodies: 3 } })
   await drive.execute('table.put', { name: 'missing', value: '' }, undefined)
   t.equal(drive.status().metrics!.damagedBodies, 2, 'what is replaced is no damage any more')
+})
+
+t.test('what a drive that was moved away has is not damaged: it is read again when the drive is back', async t => {
+  const path = await newFolder(t)
+  const lines: string[] = []
+  const log = pino({ level: 'error' }, { write: line => void lines.push(line) })
+  const drive = await openDrive(path, { isAlone: true, log, config: { ...smallConfig, cacheBytes: 0 } })
+  t.teardown(() => drive.close())
+  const writer = drive.createBlob()
+  await writer.write(Buffer.alloc(300_000, 'large'))
+  const blob = await writer.finish()
+  await drive.execute('table.put', { name: 'large', value: '', blobs: [blob.id] }, undefined)
+  await drive.execute('table.put', { name: 'small', value: '' }, Buffer.alloc(9000, 1))
+  const { body } = drive.get(recordKey('small'))!
+  await rename(path, `${path}-away`)
+  await mkdir(path)
+  lines.length = 0
+  for (let tries = 0; tries < 2; tries++) {
+    await t.rejects(drive.readBlob(blob, 0, 1).next(), {
+      code: 'unavailable',
+      message: /can be read again when it is back/,
+    })
+    await t.rejects(async () => drive.readBody(body!), { code: 'unavailable' })
+  }
+  drive.compaction.onDamaged(1, new SegmentDamage(0, 'its file is missing'))
+  t.match(drive.status().metrics, { damagedBodies: 0, damagedSegments: 0 })
+  t.same(lines, [])
+  await rmdir(path)
+  await rename(`${path}-away`, path)
+  const chunk = await drive.readBlob(blob, 0, 1).next()
+  t.equal(chunk?.bytes.length, 1)
+  chunk?.release()
+  t.equal((await drive.readBody(body!)).length, 9000)
+  await rm(drive.blobFiles.pathOf(blob.id))
+  await t.rejects(drive.readBlob(blob, 0, 1).next(), { code: 'corrupt' }, 'what is missing then is')
+  t.equal(drive.status().metrics!.damagedBodies, 1)
 })
 
 t.test('the removal of the journal in use is noticed', async t => {
