@@ -1,4 +1,4 @@
-/** What holds everywhere in the web console: for a keyboard, a slow machine, a connection that is slow or cut. What holds on each page: console-pictures; what each page is for: the folder console. */
+/** What holds everywhere in the web console: for a keyboard, a slow machine, a connection that is slow or cut, a session that ends, a search that is opened. What holds on each page: console-pictures; what each page is for: the folder console. */
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { accessibilityFlaws, aNewVisitor, comesToRest, withoutBrowser } from './browser.ts'
@@ -43,7 +43,7 @@ if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
   t.end()
 } else {
-  const { server, url: console, admin, browser, signIn } = await startConsole(t, {}, { isTimed: true })
+  const { server, url: console, admin, browser, signIn, signInByForm } = await startConsole(t, {}, { isTimed: true })
   await admin.call('POST', '/buckets', { name: 'photos' })
   await admin.call('POST', '/buckets/photos/objects/upload?key=big.bin', 'not so big')
 
@@ -292,6 +292,211 @@ if (withoutBrowser !== false) {
     await page.getByText('Live.').waitFor()
     await fetch(`${server.endpoint}/photos/slowly`)
     await page.getByRole('cell', { name: 'GET /photos/slowly' }).waitFor()
+    t.same(flaws, [])
+  })
+
+  t.test('an address of another site is not followed after the sign-in', async t => {
+    const { page } = await browser.open(t)
+    await signInByForm(page, '/sign-in?from=//evil.test/')
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    t.equal(new URL(page.url()).host, new URL(console).host)
+    // Browsers take a backslash for a slash.
+    for (const from of ['//evil.test/', '/\\evil.test/', '/\\']) {
+      await page.goto(`${console}/sign-in?from=${encodeURIComponent(from)}`)
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    }
+  })
+
+  t.test('what is typed stays when the session ends, for its own user and for nobody else', async t => {
+    const { page, flaws } = await browser.open(t, {}, /401|404 GET .*policies/)
+    await signIn(page, '/policies')
+    const write = async (name: string) => {
+      await page.getByRole('button', { name: 'Create policy' }).click()
+      await page.getByRole('dialog').getByLabel('Name').fill(name)
+      await page.context().clearCookies()
+      await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+      await page.getByRole('dialog', { name: 'Sign in' }).waitFor()
+    }
+    const again = page.getByRole('dialog', { name: 'Sign in' })
+    const enter = async (accessKeyId: string, secretAccessKey: string) => {
+      await again.getByLabel('Access key').fill(accessKeyId)
+      await again.locator('input[type=password]').fill(secretAccessKey)
+      await again.getByRole('button', { name: 'Sign in' }).click()
+      await again.waitFor({ state: 'detached' })
+    }
+    await write('typed')
+    await again.getByText('Your session has ended').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    // Whoever stands before the screen gets nothing of the page: not by a copy of all, nor by keys.
+    t.equal(await page.getByRole('heading', { name: 'Policies' }).isVisible(), false)
+    await again.getByText('Your session has ended').click()
+    await page.keyboard.press('ControlOrMeta+A')
+    t.notMatch(await page.evaluate('getSelection().toString()'), /consoleAdmin|Create policy/)
+    for (const key of ['Escape', 'Escape', 'ControlOrMeta+k']) await page.keyboard.press(key)
+    await again.getByLabel('Access key').focus()
+    t.ok(await again.getByLabel('Access key').isVisible())
+    const isWhole = '(({ width, height }) => width >= innerWidth && height >= innerHeight)'
+    t.ok(await page.evaluate(`${isWhole}(document.querySelector('dialog').getBoundingClientRect())`))
+    await enter(accessKey, secretKey)
+    const dialog = page.getByRole('dialog')
+    t.equal(await dialog.getByLabel('Name').inputValue(), 'typed')
+    await dialog.getByRole('alert').getByText('This was not done: the session had ended').waitFor()
+    await eventually('the focus is in the dialog', () =>
+      page.evaluate<boolean>('document.activeElement.closest("[role=dialog]") !== null'),
+    )
+    await page.locator('.cm-content').click()
+    await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.press('Delete')
+    const statement = { Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::photos/*' }
+    await page.keyboard.insertText(JSON.stringify({ Version: '2012-10-17', Statement: [statement] }))
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('row', { name: /typed/ }).waitFor()
+    // Signed in elsewhere, it is covered no longer.
+    await write('in-a-window')
+    const elsewhere = await page.context().newPage()
+    await signInByForm(elsewhere)
+    await elsewhere.getByRole('heading', { name: 'Overview' }).waitFor()
+    await again.waitFor({ state: 'detached' })
+    t.equal(await dialog.getByLabel('Name').inputValue(), 'in-a-window')
+    await elsewhere.close()
+    await page.keyboard.press('Escape')
+    await dialog.getByRole('button', { name: 'Close and lose it' }).click()
+    await dialog.first().waitFor({ state: 'detached' })
+
+    await write('of-another')
+    const other = await admin.createUser('guest', { policyNames: ['readonly'] })
+    await enter(other.accessKeyId, other.secretAccessKey)
+    await page.getByRole('heading', { name: 'Buckets', level: 1 }).waitFor()
+    t.equal(await page.getByRole('dialog').count(), 0, 'nothing of the page is left')
+    t.same(flaws, [])
+
+    // The same where the next user is led to the page that was open.
+    const owner = await admin.createUser('owner', { policyNames: ['readwrite'] })
+    const { page: buckets, flaws: bucketsFlaws } = await browser.open(t, {}, /401/)
+    await signIn(buckets, '/buckets', owner.accessKeyId, owner.secretAccessKey)
+    await buckets.getByRole('button', { name: 'Create bucket' }).click()
+    await buckets.getByRole('dialog').getByLabel('Name').fill('private-plan')
+    await buckets.context().clearCookies()
+    await buckets.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
+    const cover = buckets.getByRole('dialog', { name: 'Sign in' })
+    await cover.getByLabel('Access key').fill(other.accessKeyId)
+    await cover.locator('input[type=password]').fill(other.secretAccessKey)
+    await cover.getByRole('button', { name: 'Sign in' }).click()
+    await cover.waitFor({ state: 'detached' })
+    await buckets.getByRole('heading', { name: 'Buckets', level: 1 }).waitFor()
+    t.equal(await buckets.getByRole('dialog').count(), 0, 'nothing of the page is left')
+    t.same(bucketsFlaws, [])
+  })
+
+  t.test('search opens from the editor of JSON, too, and nothing is deleted there', async t => {
+    const { page, flaws } = await browser.open(t, aNewVisitor, /404 GET .*policy/)
+    // On a Mac the key deletes the rest of the line in an editor.
+    await page.addInitScript(() => Object.defineProperty(navigator, 'platform', { get: () => 'MacIntel' }))
+    await signIn(page, '/buckets/photos?tab=policy')
+    const editor = page.locator('.cm-content')
+    const text = await editor.innerText()
+    await editor.click()
+    await page.keyboard.press('Home')
+    await page.keyboard.press('Control+K')
+    await page.locator('input[aria-label="Search"]:focus').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    t.equal(await editor.innerText(), text)
+    await page.locator('.cm-content:focus').waitFor()
+    t.same(flaws, [])
+  })
+
+  t.test('what is typed before the search is loaded is not lost', async t => {
+    const { page, flaws } = await browser.open(t)
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+    let held = 0
+    await page.route(/search-hits-[^/]*\.js$/, async route => {
+      held++
+      await isReleased
+      await route.continue()
+    })
+    await signIn(page)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.keyboard.press('ControlOrMeta+K')
+    await page.keyboard.type('rest', { delay: 40 })
+    await eventually('the search is being loaded', async () => held > 0)
+    t.equal(await page.getByRole('option').count(), 0)
+    release()
+    await page.keyboard.type('art', { delay: 40 })
+    await page.getByRole('option', { name: 'Server, restart', exact: true }).waitFor()
+    t.equal(await page.locator('input[aria-label="Search"]:focus').inputValue(), 'restart')
+    t.same(flaws, [])
+  })
+
+  t.test('Enter before there is a hit leads to the first one when it comes', async t => {
+    const { page, flaws } = await browser.open(t)
+    await signIn(page)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+    await page.route(/\/buckets\?.*prefix=phot/, async route => {
+      await isReleased
+      await route.continue()
+    })
+    await page.keyboard.press('ControlOrMeta+K')
+    await page.locator('.mantine-Combobox-options, [role=listbox]').first().waitFor()
+    await page.keyboard.insertText('photos')
+    await page.keyboard.press('Enter')
+    release()
+    await page.getByRole('heading', { name: 'photos', level: 1 }).waitFor()
+    t.same(flaws, [])
+  })
+
+  t.test('the search is above a dialog that is open, and Escape closes it alone', async t => {
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/users')
+    await page.getByRole('button', { name: 'Create user' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create user' })
+    const name = dialog.getByLabel('User')
+    await name.fill('typed')
+    for (const round of ['first', 'second']) {
+      await page.keyboard.press('ControlOrMeta+K')
+      const field = page.getByLabel('Search', { exact: true })
+      await field.waitFor()
+      // Nothing is above the field that has the focus.
+      const isSeen = await page.evaluate<boolean>(`(() => {
+        const { x, y, width, height } = document.activeElement.getBoundingClientRect()
+        return document.elementFromPoint(x + width / 2, y + height / 2) === document.activeElement
+      })()`)
+      t.equal(await page.evaluate('document.activeElement.getAttribute("aria-label")'), 'Search')
+      t.ok(isSeen, `${round} time`)
+      await page.keyboard.press('Escape')
+      await field.waitFor({ state: 'detached' })
+      t.equal(await page.getByRole('dialog').count(), 1, 'nothing is asked')
+      t.equal(await name.inputValue(), 'typed')
+      await eventually(
+        'the focus is back',
+        async () => (await page.evaluate('document.activeElement.value')) === 'typed',
+      )
+    }
+    t.same(flaws, [])
+  })
+
+  t.test('an exact name is found first, and the focus goes to the page that it leads to', async t => {
+    await admin.call('POST', '/buckets', { name: 'site' })
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/users')
+    await page.getByRole('heading', { name: 'Users' }).waitFor()
+    await page.keyboard.press('ControlOrMeta+K')
+    await page.locator('input[aria-label="Search"]:focus').waitFor()
+    await page.keyboard.type('site')
+    await page.getByRole('option', { name: 'Distributions, website' }).waitFor()
+    await page.locator('[role=option][data-combobox-selected]', { hasText: /^site$/ }).waitFor()
+    t.match(await page.getByRole('option').first().innerText(), /^site$/)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'site', level: 1 }).waitFor()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await eventually(
+      'the focus is on the page',
+      async () => (await page.evaluate('document.activeElement.id')) === 'content',
+    )
+    await page.keyboard.press('Tab')
+    const place = "document.activeElement.closest('#content') !== null"
+    t.ok(await page.evaluate(place), 'the next stop is within it')
     t.same(flaws, [])
   })
 }
