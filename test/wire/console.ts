@@ -1,4 +1,5 @@
 /** The web console of a server of its own, in a browser of its own: what the tests of its pages begin with. */
+import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
 import type { Locator, Page } from 'playwright-core'
 import { until } from 'svc/testing'
 import type { Test } from 'tap'
@@ -72,6 +73,15 @@ export async function keysOf(admin: AdminClient, bucket: string, prefix = ''): P
   const { objects } = await admin.call('GET', `/buckets/${bucket}/objects?delimiter=&prefix=${prefix}`)
   return objects.map(({ key }: { key: string }) => key)
 }
+
+/** The answer that visitors of a domain get, whose resolver knows it. */
+export const visitDomain = (port: string, { host, pathname, search }: URL, headers: OutgoingHttpHeaders = {}) =>
+  new Promise<IncomingMessage>((done, fail) => {
+    const asked = request({ port, path: pathname + search, headers: { host, ...headers }, agent: false }, answer => {
+      answer.resume().on('end', () => done(answer))
+    })
+    asked.on('error', fail).end()
+  })
 
 /** The address and heading of each page and tab that root sees; of buckets, this one's. */
 export const consolePages = (bucket: string): readonly (readonly [path: string, heading: string])[] => [
