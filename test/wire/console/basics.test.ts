@@ -77,18 +77,6 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
-  t.test('an address of another site is not followed after the sign-in', async t => {
-    const { page } = await browser.open(t)
-    await signInByForm(page, '/sign-in?from=//evil.test/')
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
-    t.equal(new URL(page.url()).host, new URL(console).host)
-    // Browsers take a backslash for a slash.
-    for (const from of ['//evil.test/', '/\\evil.test/', '/\\']) {
-      await page.goto(`${console}/sign-in?from=${encodeURIComponent(from)}`)
-      await page.getByRole('heading', { name: 'Overview' }).waitFor()
-    }
-  })
-
   t.test(
     'buckets: a bad name is refused in the server’s words, a good one makes a bucket, a full one asks for its name',
     async t => {
@@ -322,87 +310,6 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
-  t.test('what is typed stays when the session ends, for its own user and for nobody else', async t => {
-    const { page, flaws } = await browser.open(t, {}, /401|404 GET .*policies/)
-    await signIn(page, '/policies')
-    const write = async (name: string) => {
-      await page.getByRole('button', { name: 'Create policy' }).click()
-      await page.getByRole('dialog').getByLabel('Name').fill(name)
-      await page.context().clearCookies()
-      await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
-      await page.getByRole('dialog', { name: 'Sign in' }).waitFor()
-    }
-    const again = page.getByRole('dialog', { name: 'Sign in' })
-    const enter = async (accessKeyId: string, secretAccessKey: string) => {
-      await again.getByLabel('Access key').fill(accessKeyId)
-      await again.locator('input[type=password]').fill(secretAccessKey)
-      await again.getByRole('button', { name: 'Sign in' }).click()
-      await again.waitFor({ state: 'detached' })
-    }
-    await write('typed')
-    await again.getByText('Your session has ended').waitFor()
-    t.same(await accessibilityFlaws(page), [])
-    // Whoever stands before the screen gets nothing of the page: not by a copy of all, nor by keys.
-    t.equal(await page.getByRole('heading', { name: 'Policies' }).isVisible(), false)
-    await again.getByText('Your session has ended').click()
-    await page.keyboard.press('ControlOrMeta+A')
-    t.notMatch(await page.evaluate('getSelection().toString()'), /consoleAdmin|Create policy/)
-    for (const key of ['Escape', 'Escape', 'ControlOrMeta+k']) await page.keyboard.press(key)
-    await again.getByLabel('Access key').focus()
-    t.ok(await again.getByLabel('Access key').isVisible())
-    const isWhole = '(({ width, height }) => width >= innerWidth && height >= innerHeight)'
-    t.ok(await page.evaluate(`${isWhole}(document.querySelector('dialog').getBoundingClientRect())`))
-    await enter(accessKey, secretKey)
-    const dialog = page.getByRole('dialog')
-    t.equal(await dialog.getByLabel('Name').inputValue(), 'typed')
-    await dialog.getByRole('alert').getByText('This was not done: the session had ended').waitFor()
-    await eventually('the focus is in the dialog', () =>
-      page.evaluate<boolean>('document.activeElement.closest("[role=dialog]") !== null'),
-    )
-    await page.locator('.cm-content').click()
-    await page.keyboard.press('ControlOrMeta+A')
-    await page.keyboard.press('Delete')
-    const statement = { Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::photos/*' }
-    await page.keyboard.insertText(JSON.stringify({ Version: '2012-10-17', Statement: [statement] }))
-    await dialog.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('row', { name: /typed/ }).waitFor()
-    // Signed in elsewhere, it is covered no longer.
-    await write('in-a-window')
-    const elsewhere = await page.context().newPage()
-    await signInByForm(elsewhere)
-    await elsewhere.getByRole('heading', { name: 'Overview' }).waitFor()
-    await again.waitFor({ state: 'detached' })
-    t.equal(await dialog.getByLabel('Name').inputValue(), 'in-a-window')
-    await elsewhere.close()
-    await page.keyboard.press('Escape')
-    await dialog.getByRole('button', { name: 'Close and lose it' }).click()
-    await dialog.first().waitFor({ state: 'detached' })
-
-    await write('of-another')
-    const other = await admin.createUser('guest', { policyNames: ['readonly'] })
-    await enter(other.accessKeyId, other.secretAccessKey)
-    await page.getByRole('heading', { name: 'Buckets', level: 1 }).waitFor()
-    t.equal(await page.getByRole('dialog').count(), 0, 'nothing of the page is left')
-    t.same(flaws, [])
-
-    // The same where the next user is led to the page that was open.
-    const owner = await admin.createUser('owner', { policyNames: ['readwrite'] })
-    const { page: buckets, flaws: bucketsFlaws } = await browser.open(t, {}, /401/)
-    await signIn(buckets, '/buckets', owner.accessKeyId, owner.secretAccessKey)
-    await buckets.getByRole('button', { name: 'Create bucket' }).click()
-    await buckets.getByRole('dialog').getByLabel('Name').fill('private-plan')
-    await buckets.context().clearCookies()
-    await buckets.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
-    const cover = buckets.getByRole('dialog', { name: 'Sign in' })
-    await cover.getByLabel('Access key').fill(other.accessKeyId)
-    await cover.locator('input[type=password]').fill(other.secretAccessKey)
-    await cover.getByRole('button', { name: 'Sign in' }).click()
-    await cover.waitFor({ state: 'detached' })
-    await buckets.getByRole('heading', { name: 'Buckets', level: 1 }).waitFor()
-    t.equal(await buckets.getByRole('dialog').count(), 0, 'nothing of the page is left')
-    t.same(bucketsFlaws, [])
-  })
-
   t.test('users, groups, policies and keys: what is made can be used, and is gone when it is deleted', async t => {
     const { page, flaws } = await browser.open(t, {}, /404 GET .*policies|400 PUT .*policies|404 POST .*users/)
     const dialog = page.getByRole('dialog')
@@ -494,41 +401,6 @@ if (withoutBrowser !== false) {
     await anna.page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
     t.same(anna.flaws, [])
 
-    // A group that somebody takes away while the dialog is open stays away.
-    for (const name of ['admins', 'dev']) await admin.call('POST', '/groups', { name, members: [] })
-    await admin.call('POST', '/groups/admins/members', { members: ['anna'] })
-    await page.reload()
-    // The name opens it, and so does the button.
-    await page.getByRole('button', { name: 'anna', exact: true }).click()
-    await dialog.getByText('admins', { exact: true }).waitFor()
-    await admin.call('DELETE', '/groups/admins/members/anna')
-    await dialog.getByLabel('Groups').fill('dev')
-    await page.keyboard.press('Enter')
-    await page.keyboard.press('Tab')
-    await dialog.getByRole('button', { name: 'Save' }).click()
-    await dialog.waitFor({ state: 'detached' })
-    t.same((await admin.call('GET', '/users/anna')).groups, ['dev'])
-    await admin.call('DELETE', '/groups/dev/members/anna')
-    // A note that somebody else writes meanwhile is not replaced unseen.
-    await page.getByRole('button', { name: 'Edit anna' }).click()
-    await admin.call('PATCH', '/users/anna', { description: 'theirs' })
-    await dialog.getByLabel('Note').fill('mine')
-    await dialog.getByRole('button', { name: 'Save' }).click()
-    await dialog.getByText('Somebody else has changed the note to “theirs” meanwhile.').waitFor()
-    t.equal((await admin.call('GET', '/users/anna')).description, 'theirs')
-    await dialog.getByRole('button', { name: 'Save' }).click()
-    await dialog.waitFor({ state: 'detached' })
-    t.equal((await admin.call('GET', '/users/anna')).description, 'mine')
-    // The server deletes no group that has members.
-    await admin.call('POST', '/groups/dev/members', { members: ['anna'] })
-    await page.getByRole('link', { name: 'Groups', exact: true }).click()
-    await page.getByRole('button', { name: 'Delete dev' }).click()
-    await dialog.getByText('It has one member').waitFor()
-    t.ok(await dialog.getByRole('button', { name: 'Delete' }).isDisabled())
-    await dialog.getByRole('button', { name: 'Cancel' }).click()
-    await admin.call('DELETE', '/groups/dev/members/anna')
-    for (const name of ['admins', 'dev']) await admin.call('DELETE', `/groups/${name}`)
-
     await page.getByRole('link', { name: 'Policies' }).click()
     await page.getByRole('row', { name: /^photos-only anna / }).waitFor()
     await page.getByRole('button', { name: 'Delete photos-only' }).click()
@@ -564,7 +436,7 @@ if (withoutBrowser !== false) {
     await dialog.getByText('Programs that use it are refused').waitFor()
     await dialog.getByRole('button', { name: 'Disable' }).click()
     await page.getByRole('row', { name: new RegExp(`^${key}.*disabled`) }).waitFor()
-    t.rejects(signIn(anonymous.page, '/', key, keySecret), /^40[13] /)
+    await t.rejects(signIn(anonymous.page, '/', key, keySecret), /^40[13] /)
     await page.getByRole('link', { name: 'Users' }).click()
     await page.getByRole('link', { name: '1 access key of anna' }).waitFor()
 
@@ -582,7 +454,7 @@ if (withoutBrowser !== false) {
     await dialog.getByText('It is attached to nobody.').waitFor()
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('cell', { name: 'photos-only', exact: true }).waitFor({ state: 'detached' })
-    t.rejects(admin.call('GET', '/users/anna'), /404/)
+    await t.rejects(admin.call('GET', '/users/anna'), /404/)
     t.same(flaws, [])
   })
 
@@ -624,87 +496,6 @@ if (withoutBrowser !== false) {
     await page.reload()
     await eventually('a quota of 1.5 GiB', async () => (await size.inputValue()) === '1.5')
     t.equal(await page.getByLabel('Unit of size of all versions and parts of uploads').inputValue(), 'GiB')
-    await admin.call('PUT', '/buckets/photos/quota', { type: 'hard', size: 105 * 1024 })
-    await page.reload()
-    const quota = page.getByRole('textbox', { name: 'Size of all versions and parts of uploads', exact: true })
-    await eventually('the quota', async () => (await quota.inputValue()) === '105')
-    await quota.fill('300')
-    await admin.call('PUT', '/buckets/photos/quota', { type: 'hard', size: 2048 * 1024 })
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Somebody else has changed it').waitFor()
-    t.match(await admin.call('GET', '/buckets/photos/quota'), { size: 2048 * 1024 })
-    await admin.call('PUT', '/buckets/photos/quota', { type: 'hard', size: 105 * 1024 })
-    await page.getByRole('button', { name: 'Load what is stored now' }).click()
-    await eventually('the quota', async () => (await quota.inputValue()) === '105')
-    // What was read as none is not removed where somebody else has set one.
-    const encryption = page.getByRole('region', { name: 'Default encryption' })
-    await encryption.getByRole('combobox').selectOption('AES256')
-    await encryption.getByRole('combobox').selectOption('none')
-    await admin.call('PUT', '/buckets/photos/encryption', { algorithm: 'AES256' })
-    await encryption.getByRole('button', { name: 'Save' }).click()
-    await encryption.getByText('Somebody else has changed it').waitFor()
-    t.match(await admin.call('GET', '/buckets/photos/encryption'), { algorithm: 'AES256' })
-    await admin.call('DELETE', '/buckets/photos/encryption')
-    await encryption.getByRole('button', { name: 'Load what is stored now' }).click()
-    await encryption.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' })
-    const paste = async (text: string) => {
-      await quota.focus()
-      await page.evaluate(`{
-        const clipboardData = new DataTransfer()
-        clipboardData.setData('text/plain', ${JSON.stringify(text)})
-        document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }))
-      }`)
-    }
-    await paste('1,5')
-    await eventually('a comma for decimals', async () => (await quota.inputValue()) === '1.5')
-    await paste('1,500')
-    await page.getByText('“1,500” was not pasted').waitFor()
-    t.equal(await quota.inputValue(), '1.5')
-    await quota.fill('')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Quota: Saved.').waitFor()
-    // What is typed while it is being saved stays, and can be saved.
-    let goOn = () => {}
-    let mayGoOn = new Promise<void>(done => {
-      goOn = done
-    })
-    let change: (() => Promise<unknown>) | undefined
-    await page.route(/\/quota$/, async route => {
-      if (route.request().method() === 'PUT') await mayGoOn
-      else await change?.()
-      await route.continue()
-    })
-    const quotaIs = async (of: number) => {
-      await eventually('the quota', async () => (await admin.call('GET', '/buckets/photos/quota')).size === of)
-      await eventually('what is typed', async () => (await quota.inputValue()) === (of === 0 ? '' : '3'))
-    }
-    await quota.fill('200')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await quota.fill('3')
-    goOn()
-    await eventually('it can be saved', async () => !(await page.getByRole('button', { name: 'Save' }).isDisabled()))
-    const { size: first } = await admin.call('GET', '/buckets/photos/quota')
-    t.equal(await quota.inputValue(), '3')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await quotaIs((first / 200) * 3)
-    // It is upon what was saved, and not upon what somebody else has stored since.
-    await quota.fill('4')
-    change = () => admin.call('PUT', '/buckets/photos/quota', { type: 'hard', size: 77 })
-    mayGoOn = new Promise(done => {
-      goOn = done
-    })
-    await page.getByRole('button', { name: 'Save' }).click()
-    await quota.fill('5')
-    goOn()
-    await eventually('it can be saved', async () => !(await page.getByRole('button', { name: 'Save' }).isDisabled()))
-    change = undefined
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('alert').getByRole('button', { name: 'Load what is stored' }).click()
-    await eventually('that of the other', async () => (await quota.inputValue()) !== '5')
-    t.equal((await admin.call('GET', '/buckets/photos/quota')).size, 77)
-    await quota.fill('')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await quotaIs(0)
     await page.getByRole('button', { name: 'Add rule' }).click()
     const rule = page.getByRole('group', { name: 'rule 1' })
     await page.getByRole('button', { name: 'Save' }).click()
@@ -725,44 +516,13 @@ if (withoutBrowser !== false) {
     await page.getByText('Object lock: Saved.').waitFor()
     t.same(await admin.call('GET', '/buckets/photos/objectlock'), { enabled: true, mode: 'GOVERNANCE', days: 2 })
     t.ok(await page.getByRole('switch', { name: 'Versions can be protected' }).isDisabled(), 'it cannot be undone')
-    // What nobody can undo is asked about, and what is not stricter is not.
-    await page.getByLabel('Default retention').selectOption('COMPLIANCE')
-    await page.getByRole('button', { name: 'Save' }).click()
-    const forAll = page.getByRole('dialog', { name: 'Protect new versions from everybody?' })
-    await forAll.getByText('from now on for 2 days').waitFor()
-    t.same(await accessibilityFlaws(page), [])
-    await forAll.getByRole('button', { name: 'Cancel' }).click()
-    await forAll.waitFor({ state: 'detached' })
-    t.match(await admin.call('GET', '/buckets/photos/objectlock'), { mode: 'GOVERNANCE' }, 'nothing is stored')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await forAll.getByRole('button', { name: 'Yes, protect them' }).click()
-    await page.getByText('Object lock: Saved.').last().waitFor()
-    await forAll.waitFor({ state: 'detached' })
-    await page.getByRole('textbox', { name: 'For so many' }).fill('1')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await eventually('a shorter one is saved without a question', async () => {
-      const { days } = await admin.call('GET', '/buckets/photos/objectlock')
-      return days === 1
-    })
     await page.getByLabel('Default retention').selectOption('none')
     await page.getByRole('button', { name: 'Save' }).click()
     await eventually('new versions are free again', async () => {
       const { mode } = await admin.call('GET', '/buckets/photos/objectlock')
       return mode === undefined
     })
-    // What is typed and not saved is not lost unasked.
-    await page.getByRole('button', { name: 'Add tag' }).click()
-    await page.getByLabel('Name of tag 3').fill('typed')
-    await page.getByRole('link', { name: 'Buckets' }).click()
-    await page.getByRole('dialog').getByText('Leave without saving?').waitFor()
-    t.same(await accessibilityFlaws(page), [])
-    await page.getByRole('dialog').getByRole('button', { name: 'Stay here' }).click()
-    await page.getByRole('button', { name: 'Sign out' }).click()
-    await page.getByRole('dialog').getByText('not saved, and is lost when you sign out').waitFor()
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
-    t.equal(await page.getByLabel('Name of tag 3').inputValue(), 'typed')
     await page.getByRole('tab', { name: 'Lifecycle' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
     await page.getByText('No rule: nothing is deleted by itself.').waitFor()
     await page.getByRole('button', { name: 'Add rule' }).click()
     const dialog = page.getByRole('dialog')
@@ -821,32 +581,6 @@ if (withoutBrowser !== false) {
     t.match(await admin.call('GET', '/config/api'), { settings: { requests_max: '77', requests_deadline: '33s' } })
     const save = page.getByRole('button', { name: 'Save' })
     await eventually('what was saved is read again', () => save.isDisabled())
-    // Of one key the other value is told before it is replaced.
-    await deadline.fill('44s')
-    await admin.call('PATCH', '/config/api', { settings: { requests_deadline: '99s' } })
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Somebody else has set it to “99s” meanwhile').waitFor()
-    t.match(await admin.call('GET', '/config/api'), { settings: { requests_deadline: '99s' } })
-    await page.getByRole('button', { name: 'Save' }).click()
-    await eventually(
-      'it is replaced',
-      async () => (await admin.call('GET', '/config/api')).settings.requests_deadline === '44s',
-    )
-    await eventually('what was saved is read again', () => save.isDisabled())
-    // Also where it is read for something else.
-    await deadline.fill('55s')
-    await admin.call('PATCH', '/config/api', { settings: { requests_deadline: '66s', requests_max: '88' } })
-    await page.getByRole('button', { name: /ratelimit/i }).click()
-    await page.getByLabel('s3_ip', { exact: true }).fill('2000')
-    await save.click()
-    await page.getByRole('button', { name: /^S3 API/ }).click()
-    await page.getByText('Somebody else has set it to “66s” meanwhile').waitFor()
-    t.equal(await max.inputValue(), '88')
-    await save.click()
-    await eventually('what was told is replaced', async () => {
-      const { requests_deadline, requests_max } = (await admin.call('GET', '/config/api')).settings
-      return requests_deadline === '55s' && requests_max === '88'
-    })
     await admin.call('DELETE', '/config/ratelimit')
     await admin.call('DELETE', '/config/api')
     t.same(flaws, [])

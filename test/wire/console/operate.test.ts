@@ -32,7 +32,6 @@ if (skip !== false) {
   const named = await startNamed(t, { zones: { [zone]: ['www IN A 127.0.0.1', 'away IN A 127.0.0.2'] } })
   const pebble = await startPebble(t, { httpPort: webPort, tlsPort: 9, dnsServer: named.server })
   const drives = temporaryFolder(t)
-  const authority = createTestAuthority(temporaryFolder(t))
   const { url, admin, browser, signIn, signInByForm } = await startConsole(t, {
     drive: join(drives, 'd{1...4}'),
     environment: {
@@ -128,43 +127,13 @@ if (skip !== false) {
       await attention.getByText('The certificate away could not be ordered.').click()
       await failed.waitFor()
 
-      // None of its own: the one that is for its domain is served all the same.
-      const { chain, key } = authority.issue([`plain.${zone}`])
-      await call('POST', '/certificates', { id: 'uploaded', certificate: chain, privateKey: key })
-      await call('POST', '/distributions', {
-        id: 'plain',
-        aliases: [`plain.${zone}`, `bare.${zone}`],
-        origin: { bucket: 'photos' },
-      })
-      const uploaded = row(page, /^uploaded .*served for plain\.example\.test/)
-      await uploaded.waitFor()
-      await page.getByRole('button', { name: 'Delete uploaded' }).click()
-      await page.getByText(`It is served to the visitors of plain.${zone} now.`).waitFor()
-      t.same(await accessibilityFlaws(page), [])
-      await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
       await page.getByRole('link', { name: 'Distributions' }).click()
-      await row(
-        page,
-        /^plain .*uploaded: valid ?for plain\.example\.test, until .*none for bare\.example\.test/,
-      ).waitFor()
       await row(page, /^away .*away: /).waitFor()
       t.same(await accessibilityFlaws(page), [])
-      await page.getByRole('link', { name: 'plain', exact: true }).click()
-      await page.getByText('uploaded: valid').waitFor()
-      const chosen = page.getByRole('combobox', { name: 'Certificate' })
-      await chosen.click()
-      t.equal(await chosen.inputValue(), 'none')
-      const options = page.getByRole('listbox', { name: 'Certificate' }).getByRole('option')
-      await options.getByText('auto').waitFor()
-      t.same(await options.allTextContents(), ['none', 'auto', 'uploaded'], 'all, whatever is chosen now')
-      await options.getByText('uploaded').click()
-      await chosen.fill('au')
-      await eventually('what is typed chooses', async () => (await options.allTextContents()).join() === 'auto')
-
       // The one that was ordered goes with the setting: not while visitors get it, unless that is wanted.
-      await page.getByRole('link', { name: 'Distributions' }).click()
-      await page.getByRole('button', { name: 'Leave' }).click()
       await page.getByRole('link', { name: 'www', exact: true }).click()
+      const chosen = page.getByRole('combobox', { name: 'Certificate' })
+      const options = page.getByRole('listbox', { name: 'Certificate' }).getByRole('option')
       await page.getByText('www: valid').waitFor()
       await chosen.click()
       await options.getByText('none').click()
@@ -182,6 +151,43 @@ if (skip !== false) {
       t.same(flaws, [])
     },
   )
+
+  t.test('a certificate that is for the domain of a distribution without one is served all the same', async t => {
+    const authority = createTestAuthority(temporaryFolder(t))
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/certificates')
+    const { chain, key } = authority.issue([`plain.${zone}`])
+    await call('POST', '/certificates', { id: 'uploaded', certificate: chain, privateKey: key })
+    await call('POST', '/distributions', {
+      id: 'plain',
+      aliases: [`plain.${zone}`, `bare.${zone}`],
+      origin: { bucket: 'photos' },
+    })
+    const uploaded = row(page, /^uploaded .*served for plain\.example\.test/)
+    await uploaded.waitFor()
+    await page.getByRole('button', { name: 'Delete uploaded' }).click()
+    await page.getByText(`It is served to the visitors of plain.${zone} now.`).waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('link', { name: 'Distributions' }).click()
+    await row(
+      page,
+      /^plain .*uploaded: valid ?for plain\.example\.test, until .*none for bare\.example\.test/,
+    ).waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('link', { name: 'plain', exact: true }).click()
+    await page.getByText('uploaded: valid').waitFor()
+    const chosen = page.getByRole('combobox', { name: 'Certificate' })
+    await chosen.click()
+    t.equal(await chosen.inputValue(), 'none')
+    const options = page.getByRole('listbox', { name: 'Certificate' }).getByRole('option')
+    await options.getByText('auto').waitFor()
+    t.same(await options.allTextContents(), ['none', 'auto', 'uploaded'], 'all, whatever is chosen now')
+    await options.getByText('uploaded').click()
+    await chosen.fill('au')
+    await eventually('what is typed chooses', async () => (await options.allTextContents()).join() === 'auto')
+    t.same(flaws, [])
+  })
 
   t.test(
     'a DNS provider is set up, tested where it works and where it does not, and changed without its secret',
@@ -296,34 +302,7 @@ if (skip !== false) {
         .getByRole('row', { name: /webhook:new/ })
         .getByText('not tried yet')
         .waitFor()
-      // What somebody else has switched off meanwhile stays off, and what is gone is not made again.
-      const edit = async (comment: string) => {
-        // The name opens it.
-        await page.getByRole('button', { name: 'webhook:new', exact: true }).click()
-        await eventually('what is stored', async () => (await dialog.getByLabel('Comment').inputValue()) === comment)
-      }
-      await edit('')
-      await call('PATCH', '/config/notify_webhook:new', { settings: { enable: 'off' } })
-      await dialog.getByLabel('Comment').fill('mine')
-      await dialog.getByRole('button', { name: 'Save' }).click()
-      await dialog.waitFor({ state: 'detached' })
-      t.match((await call('GET', '/config/notify_webhook:new')).settings, { enable: 'off', comment: 'mine' })
-      await edit('mine')
-      await call('PATCH', '/config/notify_webhook:new', { settings: { comment: 'theirs', enable: 'on' } })
-      await dialog.getByLabel('Comment').fill('mine again')
-      await dialog.getByRole('button', { name: 'Save' }).click()
-      await dialog.getByText('Somebody else has set it to “theirs” meanwhile').waitFor()
-      await dialog.getByRole('button', { name: 'Save' }).click()
-      await dialog.waitFor({ state: 'detached' })
-      t.match((await call('GET', '/config/notify_webhook:new')).settings, { enable: 'on', comment: 'mine again' })
-      await edit('mine again')
       await call('DELETE', '/config/notify_webhook:new')
-      await dialog.getByLabel('Comment').fill('gone')
-      await dialog.getByRole('button', { name: 'Save' }).click()
-      await dialog.getByText('Somebody has deleted this target').waitFor()
-      await dialog.getByRole('button', { name: 'Cancel' }).click()
-      await page.getByRole('button', { name: 'Close and lose it' }).click()
-      await dialog.waitFor({ state: 'detached' })
       t.same(await accessibilityFlaws(page), [])
 
       const replay = async (from: number, to: number) => {
