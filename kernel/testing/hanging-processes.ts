@@ -3,9 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const stopMsMax = 90_000
 
-/** Stops processes with SIGSTOP, and resolves when none of their threads runs any more: until then they may still answer. Linux only. */
+/**
+ * Stops a process, the first, and those that it has begun, with SIGSTOP, and resolves when none of their threads runs any more: until then they may
+ * still answer. Those that it has begun may have ended since they were asked for. Linux only.
+ */
 export async function hangProcesses(pids: readonly number[]): Promise<void> {
-  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  for (const pid of pids) {
+    try {
+      process.kill(pid, 'SIGSTOP')
+    } catch (error) {
+      if (pid === pids[0] || (error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
+  }
   const deadlineMs = performance.now() + stopMsMax
   while (pids.some(isRunning)) {
     if (performance.now() > deadlineMs) throw new Error(`a process does not stop within ${stopMsMax} ms`)
